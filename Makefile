@@ -1,0 +1,47 @@
+# make demo, make test: each sets up .venv on first use.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+# mypy reads the root as the package `dicast` through this link, whatever the checkout folder is called.
+TYPED := .cache/typed
+
+.PHONY: demo test test-model check format bench constraints clean
+
+demo: $(INSTALLED)
+	$(BIN)/dicast demo
+
+test: $(INSTALLED)
+	$(BIN)/python -m pytest -q
+
+test-model: $(INSTALLED)
+	$(BIN)/python -m pytest -q -m judge_model
+
+check: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	@mkdir -p $(TYPED) && ln -sfn ../.. $(TYPED)/dicast
+	cd $(TYPED) && MYPYPATH=. ../../$(BIN)/mypy --config-file dicast/pyproject.toml -p dicast
+
+format: $(INSTALLED)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(INSTALLED)
+	$(BIN)/python benchmarks/reading.py
+	$(BIN)/python benchmarks/overhead.py
+
+$(INSTALLED): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "dicast needs Python 3.11 or newer; $(PYTHON) is older. Run: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 3; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+constraints:
+	uv pip compile pyproject.toml --extra local --extra data --extra dev --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --no-annotate --no-header -o constraints.txt
+
+clean:
+	rm -rf $(VENV) .cache build *.egg-info

@@ -1,0 +1,71 @@
+"""dicast: LLM judges that agree with your people.
+
+    import dicast
+
+    judge = dicast.judge("fennec", lm="openai/gpt-4o-mini")
+    verdict = judge(dicast.Case(id="1", query="...", candidates=[{"text": "..."}, {"text": "..."}]))
+
+Names are imported on first use, so that `import dicast` stays quick.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .data import Case, Verdict, read_cases, split
+    from .errors import DeclarationError, DicastError, ExecutionError
+    from .programs import Judge
+
+__version__ = "0.1.0"
+__all__ = [
+    "Case",
+    "DeclarationError",
+    "DicastError",
+    "ExecutionError",
+    "Judge",
+    "Verdict",
+    "__version__",
+    "judge",
+    "read_cases",
+    "split",
+]
+
+_HOMES = {
+    "Case": ".data",
+    "Verdict": ".data",
+    "read_cases": ".data",
+    "split": ".data",
+    "DeclarationError": ".errors",
+    "DicastError": ".errors",
+    "ExecutionError": ".errors",
+    "Judge": ".programs",
+}
+
+
+def judge(name: str, *, lm: str | None = None, **settings: Any) -> "Judge":
+    """A judge of a registered program, its stages bound to LMs.
+
+    Args:
+        name: a program's name (`dicast list`).
+        lm: a model string, or `role=model,...`; None leaves the choice to `dspy.configure(lm=...)`.
+        settings: structural parameters, as in `branches=3, readout="probability"`.
+
+    Raises:
+        DeclarationError: an unknown program, parameter, role or model string.
+    """
+    from .programs import build
+
+    built = build(name, **settings)
+    return built.bind(lm) if lm else built
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'dicast' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name], __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

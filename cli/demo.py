@@ -1,0 +1,115 @@
+"""`dicast demo`: the main job on the built-in set with a local model, before and after, and two whole judgments."""
+
+import time
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+import click
+
+from . import options
+
+FENNEC_CASE = "authored/002"  # a short request with one response that is plainly wrong
+FENNEC_BRANCHES = 2
+
+
+@click.command("demo")
+@options.lm_option
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("runs/demo"), show_default=True)
+@click.option("--limit", type=click.IntRange(1), help="Judge only the first pairs.")
+@click.option("--fresh", is_flag=True, help="Throw away an earlier demo in --out and judge again.")
+def command(lm: str | None, out: Path, limit: int | None, fresh: bool) -> None:
+    """Judge 48 built-in pairs with a local model, asked once and then read from its probabilities in both orders.
+
+    Fetches the model (1.1 GB) the first time. Then it shows one whole Fennec judgment with a correction, and one
+    personalised PREF judgment. What was judged before is not judged again.
+
+    \b
+    Example:
+      dicast demo
+      dicast demo --lm openai/gpt-4o-mini
+    """
+    from ..data import read_cases
+    from ..engines.models import DEFAULT_MODEL, get_lm, prepare_weights
+    from . import render
+
+    options.load_environment()
+    model = lm or DEFAULT_MODEL
+    started = time.monotonic()
+    if fresh and out.exists():
+        import shutil
+
+        shutil.rmtree(out)
+    with render.download_progress() as progress:
+        prepare_weights(model, progress)
+    with as_file(files("dicast.data.sets")) as folder:
+        pairs = list(read_cases(folder / "authored.jsonl"))
+        preference = next(read_cases(folder / "preference.jsonl"))
+    chosen = pairs[:limit]
+    print_ = render.console.print
+    print_(f"[bold]1[/]  {len(chosen)} built-in pairs, labelled by the package's authors; the judge is {model}")
+    get_lm(model)
+    once = _run(chosen, out / "asked-once", model, evidence="pairwise", readout="generate", order="one")
+    print_(f"   asked once, in one order: accuracy {render.share(once.accuracy)}")
+    read = _run(chosen, out / "probabilities", model, evidence="both", readout="probability", order="both")
+    print_(f"   probabilities read, both orders and each text alone: accuracy {render.share(read.accuracy)}")
+
+    print_("\n[bold]2[/]  one Fennec judgment: criteria, guideline, judgment in both orders, correction")
+    case = next(case for case in pairs if case.id == FENNEC_CASE)
+    print_(_judgment("fennec-correct", case, model, branches=FENNEC_BRANCHES))
+    print_("\n[bold]3[/]  one PREF judgment: which answer suits this person")
+    print_(_judgment("pref", preference, model, factors=5))
+
+    from ..evaluation import Tally
+    from ..programs import build
+
+    longer = Tally()
+    for case in chosen:
+        longer.add(_judged(case, build("longer")(case)))
+    rows = [
+        ["the longer response wins", render.share(longer.accuracy), 0],
+        ["asked once, one order", render.share(once.accuracy), once.usage.calls + once.usage.cached],
+        ["probabilities, both orders + each alone", render.share(read.accuracy), read.usage.calls + read.usage.cached],
+    ]
+    print_("\n[bold]4[/]  before and after")
+    print_(render.indented(render.table(["judge", "accuracy [95 % CI]", "calls"], rows)))
+    print_(f"   {len(chosen)} pairs are too few to rank judges; docs/results has larger runs.", style="dim")
+    print_(f"   verdicts: {out}/asked-once/verdicts.jsonl, {out}/probabilities/verdicts.jsonl")
+    print_(f"   {time.monotonic() - started:.0f} s. Next: dicast judge --judge direct --cases YOUR.jsonl")
+
+
+def _run(cases: list[Any], folder: Path, model: str, **settings: str) -> Any:
+    from ..engines.runner import RunFolder, read_verdicts, run_cases
+    from ..evaluation import Tally
+    from ..programs import build
+    from . import render
+
+    judge = build("direct", **settings).bind(model)
+    run = RunFolder(folder)
+    with run.locked():
+        done = run.open(
+            {"identity": {"judge": "direct", "settings": judge.settings(), "lm": model, "data": "authored"}}
+        )
+        with render.RunProgress(len(cases), done, quiet=False) as progress:
+            run_cases(judge, cases, run, workers=2, on_verdict=progress.add)
+    tally = Tally()
+    ids = {case.id for case in cases}
+    for judged in read_verdicts(folder):
+        if judged.case_id in ids:
+            tally.add(judged)
+    return tally
+
+
+def _judgment(name: str, case: Any, model: str, **settings: Any) -> Any:
+    from ..programs import build
+    from . import render
+
+    with render.errors.status(f"{name} judges {case.id}"):
+        verdict = build(name, **settings).bind(model)(case)
+    return render.judgment(case, verdict)
+
+
+def _judged(case: Any, verdict: Any) -> Any:
+    from ..data import Judged
+
+    return Judged.of(case, verdict)

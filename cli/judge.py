@@ -1,0 +1,229 @@
+"""`dicast judge`: run a judge over cases."""
+
+import signal
+import threading
+from datetime import UTC, datetime
+from importlib.metadata import version
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import click
+
+from . import options
+
+
+@click.command("judge")
+@click.option("--judge", "name", default="direct", show_default=True, help="A program of `dicast list`.")
+@options.case_options
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Run folder [default: runs/JUDGE-CASES].")
+@options.lm_option
+@click.option("--readout", type=click.Choice(["generate", "probability"]), help="How verdicts are read from the model.")
+@click.option("--order", type=click.Choice(["one", "both"]), help="Show pairs in one order or in both.")
+@click.option("--branches", type=click.IntRange(1, 10), help="Criteria at most (fennec).")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Any other parameter of the judge.")
+@click.option(
+    "--limit", type=click.IntRange(1), help="Judge this many cases: the first, or with --seed a random sample."
+)
+@click.option("--seed", type=int, help="Draw the cases of --limit at random with this seed.")
+@click.option("--no-ties", is_flag=True, help="Leave out cases that people call a tie.")
+@click.option("--workers", type=click.IntRange(1, 256), help="Cases at once [default: 2 local, 16 for a server].")
+@click.option("--budget", metavar="LIMITS", help="Stop at limits, as in calls=1000,tokens=2e6,cost=5,minutes=30.")
+@options.json_option
+@click.pass_context
+def command(ctx: click.Context, /, **given: Any) -> int:
+    """Judge cases with a program and write a run folder; running again goes on where it stopped.
+
+    \b
+    Example:
+      dicast judge --judge direct --cases pairs.jsonl --out runs/first
+      dicast judge --judge fennec --cases pandalm --no-ties --limit 50 --seed 1 \\
+                   --lm openai/gpt-4o-mini --branches 3
+    """
+    options.load_environment()
+    return judge_cases(**given)
+
+
+def judge_cases(
+    *, name: str, source: str, out: Path | None, lm: str | None, as_json: bool, workers: int | None, budget: str | None,
+    limit: int | None, seed: int | None, no_ties: bool, skip_bad: bool, root: Path | None, fields: dict[str, str],
+    scale: tuple[float, float], aspect: str | None, settings: tuple[str, ...], **structure: Any,
+) -> int:  # fmt: skip
+    from ..data import Rejects
+    from ..engines.ledger import Ledger, charge_to
+    from ..engines.models import Roles
+    from ..engines.runner import RunFolder, read_verdicts, run_cases
+    from ..evaluation import Tally
+    from . import render
+
+    roles = Roles.parse(lm) if lm else Roles({})
+    judge = _build(name, {key: value for key, value in structure.items() if value is not None} | _settings(settings))
+    judge.bind(roles)
+    folder = RunFolder(out or Path("runs") / f"{name}-{Path(source.replace(':', '-')).name.split('.')[0]}")
+    ledger = Ledger(budget=parse_budget(budget))
+    with folder.locked(), Rejects(folder.path / "rejects.jsonl") as rejects:
+        cases, digest = options.open_cases(
+            source, root=root, fields=fields, scale=scale, aspect=aspect, rejects=rejects if skip_bad else None
+        )
+        chosen = sample((case for case in cases if not (no_ties and options.is_tie(case))), limit, seed)
+        if name == "majority":
+            judge, chosen = _majority(chosen)
+        identity = {
+            "judge": name, "settings": judge.settings(), "lm": str(roles) if judge.stages() else "none", "data": digest,
+            "seed": seed, "no_ties": no_ties, "aspect": aspect,
+        }  # fmt: skip
+        done = folder.open({"identity": identity, "cases": source, "started": _now(), "versions": _versions()})
+        if judge.stages():
+            _prepare(roles, judge)
+        with (
+            render.RunProgress(limit, done, quiet=as_json) as progress,
+            _stop_on_interrupt() as stop,
+            charge_to(ledger),
+        ):
+            run_cases(judge, chosen, folder, workers=workers or _workers(roles), on_verdict=progress.add, stop=stop)
+        tally = Tally()
+        for judged in read_verdicts(folder.path):
+            tally.add(judged)
+        report(folder.path, tally, signature(identity, tally.cases), rejects.count, as_json)
+    return 130 if stop.is_set() else 0
+
+
+def report(folder: Path, tally: Any, line: str, rejected: int, as_json: bool) -> None:
+    from . import render
+
+    if as_json:
+        options.print_json({"out": str(folder), "signature": line, "rejected": rejected, **tally.as_dict()})
+        return
+    render.console.print(render.summary(tally, line))
+    if rejected:
+        render.console.print(f"{rejected:,} bad rows are in {folder / 'rejects.jsonl'}")
+    render.console.print(f"verdicts: {folder / 'verdicts.jsonl'}")
+
+
+def signature(identity: dict[str, Any], n: int) -> str:
+    """What is needed to reproduce a figure, in one line."""
+    from .. import __version__
+
+    structure = ",".join(f"{name}={value}" for name, value in sorted(identity["settings"].items()))
+    parts = [identity["judge"], structure, f"lm={identity['lm']}", f"n={n}", f"data={identity['data'][:12]}"]
+    if identity["seed"] is not None:
+        parts.append(f"seed={identity['seed']}")
+    if identity["no_ties"]:
+        parts.append("no ties")
+    return "|".join([*(part for part in parts if part), f"dicast {__version__}"])
+
+
+def sample(cases: Any, limit: int | None, seed: int | None) -> Any:
+    """The first `limit` cases, or with a seed a uniform sample of that many (reservoir), in file order."""
+    if limit is None:
+        return cases
+    if seed is None:
+        return islice(cases, limit)
+    import random
+
+    generator, kept = random.Random(seed), []
+    for index, case in enumerate(cases):
+        if index < limit:
+            kept.append((index, case))
+        elif (slot := generator.randrange(index + 1)) < limit:
+            kept[slot] = (index, case)
+    return iter([case for _, case in sorted(kept, key=lambda pair: pair[0])])
+
+
+def parse_budget(text: str | None) -> Any:
+    from ..engines.ledger import Budget
+
+    limits: dict[str, float] = {}
+    for part in text.split(",") if text else ():
+        limit, _, amount = part.strip().partition("=")
+        try:
+            if limit not in ("calls", "tokens", "cost", "minutes"):
+                raise ValueError
+            limits[limit] = float(amount)
+        except ValueError:
+            raise click.BadParameter(
+                f"--budget {part!r}: write calls=, tokens=, cost= or minutes= and a number."
+            ) from None
+    return Budget(**limits)  # type: ignore[arg-type]
+
+
+def _build(name: str, settings: dict[str, Any]) -> Any:
+    from ..programs import build
+
+    return build(name, **settings)
+
+
+def _settings(texts: tuple[str, ...]) -> dict[str, Any]:
+    """NAME=VALUE pairs; a value that reads as JSON (3, 0.5, true) is that, any other is text."""
+    import json
+
+    settings = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise click.BadParameter(f"--set {text!r}: write NAME=VALUE.")
+        try:
+            settings[name] = json.loads(value)
+        except json.JSONDecodeError:
+            settings[name] = value
+    return settings
+
+
+def _majority(cases: Any) -> tuple[Any, Any]:
+    from ..programs.baselines import Majority
+
+    kept = list(cases)
+    return Majority(kept), iter(kept)
+
+
+def _prepare(roles: Any, judge: Any) -> None:
+    """Load every model before the first case, with a progress bar for a download."""
+    from ..engines.models import get_lm, prepare_weights
+    from . import render
+
+    for model in {stage.model for stage in judge.stages()}:
+        with render.download_progress() as progress:
+            prepare_weights(model, progress)
+        get_lm(model)
+
+
+def _workers(roles: Any) -> int:
+    """A local model is held by the processor, a server by the network."""
+    return 2 if roles["judge"].startswith("local/") else 16
+
+
+def _stop_on_interrupt() -> Any:
+    """An event that the first Ctrl-C sets: cases in flight are finished and written. The second one ends at once."""
+    from contextlib import contextmanager
+
+    from . import render
+
+    @contextmanager
+    def watching() -> Any:
+        stop = threading.Event()
+
+        def interrupted(number: int, frame: object) -> None:
+            if stop.is_set():
+                import os
+
+                os._exit(130)  # written verdicts are flushed; worker threads would keep a plain exit waiting
+            stop.set()
+            render.errors.print(
+                "stopping after the cases in flight; Ctrl-C again stops at once. Nothing written is lost."
+            )
+
+        before = signal.signal(signal.SIGINT, interrupted)
+        try:
+            yield stop
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    return watching()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in ("dicast", "dspy", "litellm", "pydantic")}

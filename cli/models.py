@@ -1,0 +1,74 @@
+"""`dicast models`: local models."""
+
+from pathlib import Path
+
+import click
+
+from . import options
+
+
+@click.group("models")
+def command() -> None:
+    """List, fetch and find local models.
+
+    \b
+    Example:
+      dicast models list
+      dicast models get qwen2.5-coder-1.5b
+      dicast models get qwen2.5-coder-1.5b --from ~/Downloads/model.gguf
+    """
+
+
+@command.command("list")
+@options.json_option
+def list_models(as_json: bool) -> None:
+    """The catalogue, and what is here already."""
+    from ..engines import weights
+    from . import render
+
+    rows = [
+        {
+            "model": f"local/{entry.name}",
+            "mib": round(entry.size / 2**20),
+            "here": weights.weights_path(entry.name).is_file(),
+            "licence": entry.licence,
+            "note": entry.note,
+            "sha256": entry.sha256,
+        }
+        for entry in weights.CATALOG.values()
+    ]
+    if as_json:
+        options.print_json(rows)
+        return
+    columns = ["model", "mib", "here", "licence", "note"]
+    shown = [[("yes" if row[name] else "no") if name == "here" else row[name] for name in columns] for row in rows]
+    render.console.print(render.table(["model", "MiB", "here", "licence", "note"], shown))
+    render.console.print("Any GGUF file of yours: local//path/to/model.gguf", style="dim")
+
+
+@command.command("get")
+@click.argument("name")
+@click.option(
+    "--from", "source", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="A copy that you have."
+)
+def get_model(name: str, source: Path | None) -> None:
+    """Fetch a model, check its SHA-256 and print where it lies."""
+    from ..engines import weights
+    from . import render
+
+    with render.download_progress() as progress:
+        path = weights.get_weights(name.removeprefix("local/"), source=source, progress=progress)
+    click.echo(path)
+
+
+@command.command("path")
+@click.argument("name")
+def model_path(name: str) -> None:
+    """Print where a fetched model lies."""
+    from ..engines import weights
+    from ..errors import ModelError
+
+    path = weights.weights_path(name.removeprefix("local/"))
+    if not path.is_file():
+        raise ModelError(f"local/{name.removeprefix('local/')}: not fetched yet. Run: dicast models get {name}")
+    click.echo(path)

@@ -1,0 +1,26 @@
+"""Cases and verdicts, and how they are read, split and found."""
+
+from .case import Candidate, Case, Comparison, Persona, Preference, Review, Reviewer, Scores, Winner
+from .readers import Rejects, read_cases
+from .split import split
+from .verdict import Correction, Finding, Judged, Usage, Verdict
+
+__all__ = [
+    "Candidate",
+    "Case",
+    "Comparison",
+    "Correction",
+    "Finding",
+    "Judged",
+    "Persona",
+    "Preference",
+    "Rejects",
+    "Review",
+    "Reviewer",
+    "Scores",
+    "Usage",
+    "Verdict",
+    "Winner",
+    "read_cases",
+    "split",
+]

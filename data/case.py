@@ -1,0 +1,184 @@
+"""A case: texts to judge for somebody, with the human label when there is one.
+
+One record serves all five systems: pairs (Fennec), persona pairs (Personalized Judge), choices with a
+preference (PREF), a reviewer's history (PerSE) and single texts with aspect scores (reference-free).
+Records are frozen; `Case.swapped()` is the one way to exchange the two candidates of a pair.
+"""
+
+from collections import Counter
+from hashlib import blake2b
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+Letter = Literal["a", "b", "tie"]
+NonEmpty = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+
+SWAPPED: dict[Letter, Letter] = {"a": "b", "b": "a", "tie": "tie"}
+
+
+def digest(text: str) -> str:
+    """A short stable fingerprint of a text, 16 hex digits."""
+    return blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+class Record(BaseModel):
+    """A frozen record that refuses unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Candidate(Record):
+    """One text to judge; it may be empty (a model can answer nothing)."""
+
+    text: str
+    system: str | None = Field(default=None, description="which model or author wrote it; never shown to a judge")
+
+
+class Preference(Record):
+    """What one person said they like or avoid (PREF)."""
+
+    kind: Literal["preference"] = "preference"
+    text: NonEmpty
+
+
+class Persona(Record):
+    """Who one person is: named features (age, education, ...) and free text (arXiv 2406.11657)."""
+
+    kind: Literal["persona"] = "persona"
+    features: dict[str, str] = Field(default_factory=dict)
+    text: str = ""
+
+
+class Review(Record):
+    """One text that a reviewer wrote about and scored."""
+
+    text: str
+    comment: str = ""
+    score: float
+
+
+class Comparison(Record):
+    """One earlier choice of a reviewer between two texts."""
+
+    response_a: str
+    response_b: str
+    label: Letter
+
+
+class Reviewer(Record):
+    """A reviewer's history: k reviews, or k earlier comparisons (PerSE)."""
+
+    kind: Literal["reviewer"] = "reviewer"
+    id: NonEmpty
+    reviews: tuple[Review, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+
+
+Profile = Annotated[Preference | Persona | Reviewer, Field(discriminator="kind")]
+
+
+class Winner(Record):
+    """Which candidate won: a letter for a pair, an index from 0 for a choice among more."""
+
+    value: Letter | int
+
+    def swapped(self) -> "Winner":
+        return self if isinstance(self.value, int) else Winner(value=SWAPPED[self.value])
+
+
+class Scores(Record):
+    """One score per candidate, on the scale lo..hi."""
+
+    values: tuple[float, ...]
+    lo: float
+    hi: float
+
+    @model_validator(mode="after")
+    def _on_the_scale(self) -> Self:
+        if not self.lo < self.hi:
+            raise ValueError(f"lo must be below hi, got lo={self.lo:g}, hi={self.hi:g}")
+        outside = [value for value in self.values if not self.lo <= value <= self.hi]
+        if outside:
+            raise ValueError(f"score {outside[0]:g} is not on the scale {self.lo:g}..{self.hi:g}")
+        return self
+
+    def swapped(self) -> "Scores":
+        return self.model_copy(update={"values": self.values[::-1]})
+
+
+Label = Winner | Scores
+
+
+class Case(Record):
+    """Texts to judge for somebody.
+
+    `votes` holds the individual annotators' labels, in no order, and may be empty; `group` names what must not
+    straddle a split (a person, a prompt); `aspect` is what the label is about ("coherence"), None for overall.
+
+    Raises:
+        pydantic.ValidationError: a label that does not fit the candidates (letters are for pairs, an index must
+            name a candidate, one score per candidate), or no candidate.
+    """
+
+    id: NonEmpty
+    query: str
+    candidates: Annotated[tuple[Candidate, ...], Field(min_length=1)]
+    profile: Profile | None = None
+    aspect: str | None = None
+    label: Label | None = None
+    votes: tuple[Label, ...] = ()
+    group: str | None = None
+    meta: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _labels_fit_the_candidates(self) -> Self:
+        count = len(self.candidates)
+        for label in (*((self.label,) if self.label else ()), *self.votes):
+            if isinstance(label, Scores):
+                if len(label.values) != count:
+                    raise ValueError(f"{len(label.values)} scores for {count} candidates")
+            elif isinstance(label.value, int):
+                if count < 3 or not 0 <= label.value < count:
+                    raise ValueError(f"label {label.value} does not name one of {count} candidates by index")
+            elif count != 2:
+                raise ValueError(f"label {label.value!r} is for a pair, but there are {count} candidates")
+        return self
+
+    @property
+    def is_pair(self) -> bool:
+        return len(self.candidates) == 2
+
+    @property
+    def split_key(self) -> str:
+        """What must not straddle a split: the group, else a digest of the query."""
+        return self.group if self.group is not None else digest(self.query)
+
+    def swapped(self) -> "Case":
+        """The same pair with the candidates exchanged, labels and votes included.
+
+        Raises:
+            ValueError: the case is not a pair.
+        """
+        if not self.is_pair:
+            raise ValueError(f"case {self.id!r} has {len(self.candidates)} candidates; only a pair can be swapped")
+        return self.model_copy(
+            update={
+                "candidates": self.candidates[::-1],
+                "label": self.label.swapped() if self.label else None,
+                "votes": tuple(vote.swapped() for vote in self.votes),
+            }
+        )
+
+    def soft_label(self) -> dict[str, float] | None:
+        """The share of annotators behind each winner; without votes the label alone, None without either.
+
+        Example:
+            >>> votes = [Winner(value=v) for v in ("a", "a", "tie")]
+            >>> Case(id="1", query="q", candidates=[{"text": "x"}, {"text": "y"}], votes=votes).soft_label()
+            {'a': 0.6666666666666666, 'tie': 0.3333333333333333}
+        """
+        winners = [str(vote.value) for vote in self.votes if isinstance(vote, Winner)]
+        if not winners and isinstance(self.label, Winner):
+            winners = [str(self.label.value)]
+        return {value: n / len(winners) for value, n in Counter(winners).items()} if winners else None

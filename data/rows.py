@@ -1,0 +1,200 @@
+"""Plain rows to cases: the shapes that people already have.
+
+    pairwise   query, response_a, response_b, label            (+ votes, aspect, group, persona | preference | reviewer)
+    pointwise  query, response, score                          (+ scale, aspect, system, group)
+    choice     query, preference, options, label               (label: index of the right option, from 0)
+    profile    reviewer, reviews, response, score              (+ scale)
+    case       a Case as `Case.model_dump()` writes it
+
+The shape is told by the fields present. A row without `id` gets one from its file and line.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from ..errors import DataError
+from .case import Candidate, Case, Label, Persona, Preference, Profile, Reviewer, Scores, Winner
+
+Row = Mapping[str, Any]
+Scale = tuple[float, float]
+
+LETTERS = {"a": "a", "b": "b", "tie": "tie", "response_a": "a", "response_b": "b"}
+COMMON = ("aspect", "group", "meta")
+SHAPES = "pairwise (query, response_a, response_b), pointwise (query, response), choice (query, options)"
+
+
+class FieldError(ValueError):
+    """A field of a row has a value that cannot be used; `field` and `value` say which."""
+
+    def __init__(self, field: str, value: object, advice: str) -> None:
+        shown = json.dumps(value, ensure_ascii=False, default=str)
+        super().__init__(f"field {field!r} is {shown[:80]}{'...' if len(shown) > 80 else ''}. {advice}")
+        self.field, self.value = field, value
+
+
+def row_to_case(row: Row, *, default_id: str, scale: Scale = (1, 5)) -> Case:
+    """The case that a plain row describes.
+
+    Args:
+        default_id: used when the row has no `id`.
+        scale: lowest and highest score of a pointwise row that names no scale of its own.
+
+    Raises:
+        FieldError: a field is missing or has a value that cannot be used.
+        pydantic.ValidationError: the whole does not make a case.
+    """
+    identity = str(row.get("id") or default_id)
+    if "candidates" in row:
+        return Case.model_validate(dict(row) | {"id": identity})
+    shape = _pairwise if "response_a" in row or "response_b" in row else _choice if "options" in row else _pointwise
+    common = {name: row[name] for name in COMMON if row.get(name) not in (None, "")}
+    if "aspect" in common:
+        common["aspect"] = str(common["aspect"])
+    if "group" in common:
+        common["group"] = str(common["group"])
+    return Case(id=identity, profile=_profile(row), **(common | shape(row, scale)))
+
+
+def _pairwise(row: Row, scale: Scale) -> dict[str, Any]:
+    label = None if row.get("label") in (None, "") else _letter("label", row["label"])
+    votes = _list("votes", row.get("votes"))
+    return {
+        "query": _query(row),
+        "candidates": tuple(
+            Candidate(text=_text(row, f"response_{side}"), system=row.get(f"system_{side}")) for side in "ab"
+        ),
+        "label": label,
+        "votes": tuple(_letter("votes", vote) for vote in votes),
+    }
+
+
+def _pointwise(row: Row, scale: Scale) -> dict[str, Any]:
+    if "response" not in row:
+        raise FieldError("response", sorted(row), f"The row has none of the shapes {SHAPES}; rename with --fields.")
+    if row.get("scale") is not None:
+        bounds = [_number("scale", bound) for bound in _list("scale", row["scale"])]
+        if len(bounds) != 2:
+            raise FieldError("scale", row["scale"], "Give the lowest and the highest score, as in [1, 5].")
+        scale = (bounds[0], bounds[1])
+
+    def scores(field: str, value: object) -> Scores:
+        try:
+            return Scores(values=(_number(field, value),), lo=scale[0], hi=scale[1])
+        except ValidationError as error:
+            reason = error.errors()[0]["msg"].removeprefix("Value error, ")
+            raise FieldError(field, value, f"{reason.capitalize()}; give the scale with --scale LO..HI.") from None
+
+    return {
+        "query": _query(row),
+        "candidates": (Candidate(text=_text(row, "response"), system=row.get("system")),),
+        "label": None if row.get("score") in (None, "") else scores("score", row["score"]),
+        "votes": tuple(scores("votes", vote) for vote in _list("votes", row.get("votes"))),
+    }
+
+
+def _choice(row: Row, scale: Scale) -> dict[str, Any]:
+    options = _list("options", row["options"])
+    if len(options) < 2:
+        raise FieldError("options", row["options"], "A choice needs at least two options.")
+
+    def winner(field: str, value: object) -> Label:
+        index = _number(field, value)
+        if index != int(index) or not 0 <= index < len(options):
+            raise FieldError(field, value, f"Give the index of an option, 0..{len(options) - 1}.")
+        return Winner(value=("a", "b")[int(index)] if len(options) == 2 else int(index))
+
+    return {
+        "query": _query(row),
+        "candidates": tuple(Candidate(text=str(option)) for option in options),
+        "label": None if row.get("label") in (None, "") else winner("label", row["label"]),
+        "votes": tuple(winner("votes", vote) for vote in _list("votes", row.get("votes"))),
+    }
+
+
+def _profile(row: Row) -> Profile | None:
+    given = [name for name in ("preference", "persona", "reviewer") if row.get(name) not in (None, "")]
+    if not given:
+        return None
+    if len(given) > 1:
+        raise FieldError(given[1], row[given[1]], f"The row also has {given[0]!r}; a case is judged for one person.")
+    value = _decoded(row[given[0]])
+    builders: dict[str, Callable[[], Profile]] = {
+        "preference": lambda: Preference(text=str(value)),
+        "persona": lambda: (
+            Persona(features={name: str(feature) for name, feature in value.items()})
+            if isinstance(value, dict)
+            else Persona(text=str(value))
+        ),
+        "reviewer": lambda: Reviewer(
+            id=str(value),
+            reviews=tuple(_list("reviews", row.get("reviews"))),
+            comparisons=tuple(_list("comparisons", row.get("comparisons"))),
+        ),
+    }
+    return builders[given[0]]()
+
+
+def _query(row: Row) -> str:
+    name = next((name for name in ("query", "question", "context") if row.get(name) is not None), None)
+    if name is None:
+        raise FieldError("query", None, "Give what was asked of the model (it may be an empty text).")
+    return _text(row, name)
+
+
+def _text(row: Row, field: str) -> str:
+    value = row.get(field)
+    if not isinstance(value, str):
+        raise FieldError(field, value, "Give a text (it may be empty).")
+    return value
+
+
+def _letter(field: str, value: object) -> Winner:
+    letter = LETTERS.get(str(value).strip().lower())
+    if letter is None:
+        raise FieldError(field, value, "Use a, b or tie.")
+    return Winner.model_validate({"value": letter})
+
+
+def _number(field: str, value: object) -> float:
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise FieldError(field, value, "Give a number.") from None
+
+
+def _list(field: str, value: object) -> list[Any]:
+    value = _decoded(value)
+    if value is None or value == "":
+        return []
+    if not isinstance(value, list | tuple):
+        raise FieldError(field, value, "Give a list.")
+    return list(value)
+
+
+def _decoded(value: Any) -> Any:
+    """A list or object that a CSV cell holds as JSON text; anything else as it is."""
+    if isinstance(value, str) and value[:1] in "[{":
+        try:
+            return json.loads(value)
+        except json.JSONDecodeError:
+            return value
+    return value
+
+
+def explain(error: Exception) -> str:
+    """What is wrong with a row, in one line without the row's file and line."""
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        message = first["msg"].removeprefix("Value error, ")
+        return f"field {field!r}: {message}." if field else f"{message}."
+    return str(error)
+
+
+def bad_row(source: str, line: int, error: Exception) -> DataError:
+    return DataError(f"{source} line {line}: {explain(error)}")

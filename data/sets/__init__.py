@@ -1,0 +1,1 @@
+"""Small authored sets that travel with the package."""

@@ -1,0 +1,100 @@
+"""What a run costs, counted where the calls are made, so that threads cannot lose it.
+
+DSPy's own usage tracker is copied into worker threads and forgets what they spend (dspy#10125). A `Ledger` is shared
+and locked; `charge_to(ledger, stage)` names it for the current context, and every LM call in that context is charged.
+"""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from ..data import Usage
+from ..errors import BudgetSpent
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What may be spent at most; None means no limit. Tokens count prompt and completion together."""
+
+    calls: int | None = None
+    tokens: int | None = None
+    cost: float | None = None
+    minutes: float | None = None
+
+
+@dataclass
+class Ledger:
+    """Usage per stage, with an optional budget and an optional parent that is charged as well."""
+
+    budget: Budget = field(default_factory=Budget)
+    parent: "Ledger | None" = None
+    stages: dict[str, Usage] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _started: float = field(default_factory=time.monotonic, repr=False)
+
+    def add(self, stage: str, usage: Usage) -> None:
+        with self._lock:
+            self.stages[stage] = self.stages.get(stage, Usage()) + usage
+        if self.parent is not None:
+            self.parent.add(stage, usage)
+
+    @property
+    def total(self) -> Usage:
+        with self._lock:
+            return sum(self.stages.values(), Usage())
+
+    def check(self) -> None:
+        """Refuse the next call when the budget is used up.
+
+        Raises:
+            BudgetSpent: which limit, and how much of it is used.
+        """
+        used, elapsed = self.total, (time.monotonic() - self._started) / 60
+        spent = (
+            ("calls", used.calls, self.budget.calls),
+            ("tokens", used.prompt_tokens + used.completion_tokens, self.budget.tokens),
+            ("cost", used.cost or 0.0, self.budget.cost),
+            ("minutes", elapsed, self.budget.minutes),
+        )
+        for name, amount, limit in spent:
+            if limit is not None and amount >= limit:
+                raise BudgetSpent(f"budget: {amount:g} of {limit:g} {name} are used. Give more, or keep what is done.")
+        if self.parent is not None:
+            self.parent.check()
+
+
+_account: ContextVar[tuple[Ledger, str] | None] = ContextVar("dicast_account", default=None)
+
+
+@contextmanager
+def charge_to(ledger: Ledger, stage: str | None = None) -> Iterator[Ledger]:
+    """Charge the LM calls of this context to `ledger`, under `stage`."""
+    token = _account.set((ledger, stage or "other"))
+    try:
+        yield ledger
+    finally:
+        _account.reset(token)
+
+
+@contextmanager
+def stage_of_calls(stage: str) -> Iterator[Ledger]:
+    """Name the stage of the calls inside; without a ledger in the context they are charged to a throwaway one."""
+    account = _account.get()
+    with charge_to(account[0] if account else Ledger(), stage) as ledger:
+        yield ledger
+
+
+def charge(usage: Usage) -> None:
+    """Add usage to the context's ledger, if there is one."""
+    account = _account.get()
+    if account is not None:
+        account[0].add(account[1], usage)
+
+
+def current_ledger() -> Ledger | None:
+    """The ledger that this context is charged to."""
+    account = _account.get()
+    return account[0] if account else None

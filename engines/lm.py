@@ -1,0 +1,136 @@
+"""The LM that judges call: a `dspy.LM` whose calls are metered, limited and never made twice at once.
+
+`Transport` is a DSPy engine (one attempt: `complete(Request) -> Response`) around a native lm15 or LiteLLM engine. It
+charges usage to the context's ledger and adapts concurrency; DSPy keeps retries and the cache. The LM's model id
+names the endpoint too, because DSPy's cache key does not hold `api_base`.
+"""
+
+import hashlib
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+import dspy
+from dspy.clients.costs import estimate_cost
+from dspy.lm15 import LM15Error, RateLimitError, Request, Response
+
+from ..data import Usage
+from .ledger import charge
+from .limiter import Limiter
+
+
+class Transport:
+    """A metered DSPy engine around another one.
+
+    Args:
+        inner: an engine with `complete(Request) -> Response`.
+        wire_model: the model string that `inner` expects.
+        pricing: the provider whose price list applies; None when calls cost nothing or have no known price.
+        schema: the server enforces a JSON schema (`response_format`).
+        most: requests in flight at most.
+    """
+
+    def __init__(self, inner: Any, *, wire_model: str, pricing: str | None, schema: bool, most: int) -> None:
+        self.inner, self.wire_model, self.pricing = inner, wire_model, pricing
+        self.limiter = Limiter(most)
+        self.supports_response_schema = schema
+        self.supported_params = {"temperature", "max_tokens", "top_p", "logprobs", "top_logprobs"}
+        if schema:
+            self.supported_params.add("response_format")
+        self._attempts = threading.local()
+
+    @property
+    def attempts(self) -> int:
+        """Requests sent so far by the calling thread."""
+        return getattr(self._attempts, "count", 0)
+
+    def complete(self, request: Request) -> Response:
+        self._attempts.count = self.attempts + 1
+        wire = _with_model(request, self.wire_model)
+        with self.limiter.slot():
+            started = time.perf_counter()
+            try:
+                response = self.inner.complete(wire)
+            except RateLimitError:
+                self.limiter.refused()
+                raise
+            except LM15Error:
+                raise
+            seconds = time.perf_counter() - started
+        self.limiter.answered()
+        charge(self._usage(response, wire, seconds))
+        return response
+
+    def _usage(self, response: Response, request: Request, seconds: float) -> Usage:
+        cost = None
+        if self.pricing is not None:
+            cost, _ = estimate_cost(
+                response, provider=self.pricing, requested_model=_bare(self.wire_model), request=request
+            )
+        return Usage(
+            calls=1,
+            prompt_tokens=response.usage.input_tokens or 0,
+            completion_tokens=response.usage.output_tokens or 0,
+            cost=cost,
+            seconds=seconds,
+        )
+
+    def close(self) -> None:
+        self.inner.close()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self  # DSPy's optimizers deep-copy programs; a connection is shared, never copied
+
+
+class MeteredLM(dspy.LM):
+    """A `dspy.LM` on a Transport: equal calls in flight are made once, cache hits are counted as such."""
+
+    def __init__(self, identity: str, transport: Transport, *, cache: bool = True, num_retries: int = 4) -> None:
+        super().__init__(identity, engine=transport, cache=cache, num_retries=num_retries)
+        self.transport = transport
+        self._flights: dict[str, threading.Event] = {}
+        self._flights_lock = threading.Lock()
+
+    def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
+        with self._only_one_in_flight((prompt, messages, kwargs)):
+            before = self.transport.attempts
+            result = super().__call__(prompt, messages=messages, **kwargs)
+            if self.transport.attempts == before:
+                charge(Usage(cached=1))
+            return result
+
+    @contextmanager
+    def _only_one_in_flight(self, call: object) -> Iterator[None]:
+        """Wait while an equal call is under way; its answer is then in the cache."""
+        if not self.cache:
+            yield
+            return
+        key = hashlib.sha256(repr(call).encode("utf-8", "replace")).hexdigest()
+        while True:
+            with self._flights_lock:
+                landed = self._flights.get(key)
+                if landed is None:
+                    landed = self._flights[key] = threading.Event()
+                    break
+            landed.wait()
+        try:
+            yield
+        finally:
+            with self._flights_lock:
+                del self._flights[key]
+            landed.set()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+
+def _with_model(request: Request, model: str) -> Request:
+    import dataclasses
+
+    return dataclasses.replace(request, model=model)
+
+
+def _bare(model: str) -> str:
+    return model.split("/", 1)[-1]

@@ -1,0 +1,81 @@
+"""The embedded server: llama.cpp inside this process (xllamacpp), speaking the OpenAI protocol on loopback.
+
+One server a weights file; it starts at the first use (1.5 s for 135M, 5 s for 1.5B) and ends with the process. Only
+this process knows its key, so that no other program or web page on the machine can use it.
+"""
+
+import os
+import secrets
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import DeclarationError, ModelError
+
+_servers: dict[Path, "LocalServer"] = {}
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class LocalServer:
+    """A running server: where it listens, its key, and how many requests it answers at once."""
+
+    url: str
+    key: str
+    slots: int
+    context: int  # tokens a request may hold, prompt and answer together
+    handle: Any
+
+
+def serve(weights: Path) -> LocalServer:
+    """The server of a weights file, started when it does not run yet.
+
+    Settings: DICAST_LOCAL_SLOTS (default 4), DICAST_LOCAL_CONTEXT (tokens a request, default 4096),
+    DICAST_LOCAL_THREADS (default: the cores of the machine).
+
+    Raises:
+        ModelError: the file is missing or is no GGUF file that llama.cpp can load.
+        DeclarationError: xllamacpp is not installed.
+    """
+    with _lock:
+        path = weights.resolve()
+        if path not in _servers:
+            _servers[path] = _start(path)
+        return _servers[path]
+
+
+def _start(path: Path) -> LocalServer:
+    try:
+        import xllamacpp
+    except ImportError:
+        raise DeclarationError("local models need xllamacpp. pip install 'dicast[local]'") from None
+    if not path.is_file():
+        raise ModelError(f"{path}: there is no such weights file. Run: dicast models list")
+    with path.open("rb") as file:
+        magic = file.read(4)
+    if magic != b"GGUF":
+        raise ModelError(f"{path}: not a GGUF file (it begins with {magic!r}). Give a .gguf file.")
+    slots, context = _setting("DICAST_LOCAL_SLOTS", 4), _setting("DICAST_LOCAL_CONTEXT", 4096)
+    threads = _setting("DICAST_LOCAL_THREADS", os.cpu_count() or 1)
+    key = secrets.token_urlsafe(24)
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = str(path)
+    parameters.n_parallel, parameters.n_ctx = slots, slots * context
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
+    parameters.api_keys = [key]
+    parameters.verbosity = -1
+    parameters.ui = False
+    parameters.warmup = False
+    try:
+        handle = xllamacpp.Server(parameters)
+    except RuntimeError as error:
+        raise ModelError(f"{path}: llama.cpp cannot load it ({error}). Is the file whole and supported?") from None
+    return LocalServer(url=f"{handle.listening_address}/v1", key=key, slots=slots, context=context, handle=handle)
+
+
+def _setting(name: str, default: int) -> int:
+    value = os.environ.get(name, str(default))
+    if not value.isdigit() or int(value) < 1:
+        raise DeclarationError(f"{name}: must be a whole number from 1, got {value!r}.")
+    return int(value)

@@ -1,0 +1,143 @@
+"""The probability readout: a decision LM that reads next-token probabilities instead of text.
+
+Each Choice, Score or Noul field of a signature is one question and costs one token: the options are named by letters
+(digits for the levels of a score) and the probabilities of those tokens are read, whatever their case and leading
+spaces. The share of probability on the options at all is reported as `coverage`. Works with every server that returns
+log-probabilities. The implicit score of arXiv 2304.00723 and the weighted score of G-Eval (arXiv 2303.16634) are this.
+"""
+
+import json
+import math
+import string
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dspy.clients.base_lm import BaseLM
+from dspy.lm15 import Config, Message, Request, Response
+from dspy.utils.callback import with_callbacks
+
+from ..errors import ModelError
+
+TOP = 20  # alternatives asked for; 20 is the most that OpenAI's API gives
+DECORATION = string.whitespace + "()[]{}*\"'`.:,Ġ▁"
+
+
+class ProbabilityLM(BaseLM):
+    """Answers DSPy decision requests (`lm(state=..., questions=...)`) from an LM's token probabilities.
+
+    Args:
+        inner: the LM that is asked, one request of one token per question.
+    """
+
+    supports_decision_requests = True
+
+    def __init__(self, inner: Any) -> None:
+        super().__init__(model=f"probability/{inner.model}", cache=inner.cache)
+        self.inner = inner
+
+    @with_callbacks
+    def __call__(self, state: Mapping[str, Any], questions: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        return {name: self._ask(state, question) for name, question in questions.items()}
+
+    def _ask(self, state: Mapping[str, Any], question: Mapping[str, Any]) -> dict[str, Any]:
+        marks, options = options_of(question)
+        request = Request(
+            model=self.inner.model,
+            system=str(state["instructions"]),
+            messages=tuple(_messages(state, question, marks, options)),
+            config=Config(max_tokens=1, temperature=0.0, logprobs=TOP),
+        )
+        distribution, coverage = read_options(self.inner(request), marks)
+        by_option = dict(zip(options, distribution, strict=True))
+        if question["type"] == "noul":
+            return {"noul": by_option["true"], "coverage": coverage}
+        return {"probabilities": by_option, "confidence": max(distribution), "coverage": coverage}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "ProbabilityLM":
+        return self
+
+
+def options_of(question: Mapping[str, Any]) -> tuple[Sequence[str], dict[str, Any]]:
+    """The marks (A, B, ... or 1, 2, ...) and the options with their descriptions, in order.
+
+    Example:
+        >>> options_of({"type": "score", "criteria": ["poor", "good"]})
+        ('12', {'0': 'poor', '1': 'good'})
+    """
+    criteria = question.get("criteria")
+    if question["type"] == "score":
+        levels = {str(level): description for level, description in enumerate(criteria or ())}
+        return (string.digits[1 : len(levels) + 1] if len(levels) < 10 else string.digits), levels
+    if question["type"] == "noul":
+        given = criteria or {}
+        options = {"true": given.get("true") or "yes", "false": given.get("false") or "no"}
+    else:
+        options = dict(criteria or {})
+    return string.ascii_uppercase[: len(options)], options
+
+
+def read_options(response: Response, marks: Sequence[str]) -> tuple[list[float], float]:
+    """The distribution over the marks and the probability mass that stood on them at all (`coverage`).
+
+    A mark outside the returned top tokens gets the probability 0; with no mark among them the answer is uniform with
+    coverage 0.
+
+    Raises:
+        ModelError: the server returned no token probabilities.
+    """
+    if not response.logprobs:
+        raise ModelError(
+            f"model {response.model!r}: the server returned no token probabilities. Use --readout generate, or a "
+            "server with logprobs (vLLM, llama.cpp, OpenAI)."
+        )
+    first = response.logprobs[0]
+    tokens = {token.token: token.logprob for token in (*first.top, first)}
+    mass = dict.fromkeys(marks, 0.0)
+    for token, logprob in tokens.items():
+        mark = token.strip(DECORATION).upper()
+        if mark in mass:
+            mass[mark] += math.exp(logprob)
+    coverage = min(1.0, math.fsum(mass.values()))
+    if coverage <= 0:
+        return [1 / len(marks)] * len(marks), 0.0
+    return [p / math.fsum(mass.values()) for p in mass.values()], coverage
+
+
+def _messages(
+    state: Mapping[str, Any], question: Mapping[str, Any], marks: Sequence[str], options: Mapping[str, Any]
+) -> list[Message]:
+    """What is asked: the inputs first, the question last, so that questions about one case share a prompt prefix."""
+    asked = _question_text(question, marks, options)
+    return [Message.user(f"{_inputs_text(state['inputs'], _demos_text(state.get('demos', ())))}\n\n{asked}")]
+
+
+def _question_text(question: Mapping[str, Any], marks: Sequence[str], options: Mapping[str, Any]) -> str:
+    """The question and its options; options that are named by their marks and have no description need no list."""
+    lines = [str(question["instructions"])]
+    for mark, (option, description) in zip(marks, options.items(), strict=True):
+        if description is not None or option != mark:
+            lines.append(f"{mark}. {description if description is not None else option}")
+    return "\n".join([*lines, f"Answer with one {'digit' if question['type'] == 'score' else 'letter'}."])
+
+
+def _inputs_text(inputs: Mapping[str, Any], prefix: str) -> str:
+    sections = [f"{_heading(name)}:\n{_value(value)}" for name, value in inputs.items() if value not in (None, "")]
+    return prefix + "\n\n".join(sections)
+
+
+def _demos_text(demos: Sequence[Mapping[str, Any]]) -> str:
+    examples = [
+        f"Example {number}:\n" + "\n".join(f"{_heading(name)}: {_value(value)}" for name, value in demo.items())
+        for number, demo in enumerate(demos, start=1)
+    ]
+    return "\n\n".join([*examples, "Now judge this:\n"]) if examples else ""
+
+
+def _heading(name: str) -> str:
+    """`response_a` reads "Response A"."""
+    words = name.replace("_", " ").capitalize()
+    return words[:-1] + words[-1].upper() if words[-2:-1] == " " else words
+
+
+def _value(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

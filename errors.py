@@ -1,0 +1,76 @@
+"""The errors dicast raises, in two families.
+
+* DicastError
+  - DeclarationError      something the user gave must change; a retry cannot help
+    · DataError           a row, a file or a data set
+    · ModelError          a model string, a key, a weights file
+    · RunError            a run folder that holds something else
+  - ExecutionError        this call failed; asking again may help
+    · ParseFailure        the model's answer is not in the form that was asked for
+    · Refusal             the model declined to judge
+    · ContextOverflow     the prompt is longer than the model's context window
+    · Infrastructure      the server did not answer, or answered with an error
+    · BudgetSpent         the calls, tokens, money or minutes allowed are used up
+
+Every message reads "who: what was wrong, with the value. What to do."
+"""
+
+from typing import ClassVar, Literal
+
+UnscoredReason = Literal["parse_failure", "refusal", "context_overflow", "infrastructure", "budget"]
+
+
+class DicastError(Exception):
+    """Base of everything that dicast raises on purpose."""
+
+
+class DeclarationError(DicastError):
+    """Something the user declared is wrong: a value, a file, a name."""
+
+
+class DataError(DeclarationError):
+    """A row, a file or a data set cannot be read as cases."""
+
+
+class ModelError(DeclarationError):
+    """A model string, a key or a weights file cannot be used."""
+
+
+class RunError(DeclarationError):
+    """A run folder cannot take or give what was asked."""
+
+
+class ExecutionError(DicastError):
+    """A judgment failed while running; `reason` is the word an unscored verdict carries."""
+
+    reason: ClassVar[UnscoredReason]
+
+
+class ParseFailure(ExecutionError):
+    """The model's answer did not have the declared form, also when asked again."""
+
+    reason = "parse_failure"
+
+
+class Refusal(ExecutionError):
+    """The model declined to judge."""
+
+    reason = "refusal"
+
+
+class ContextOverflow(ExecutionError):
+    """The prompt is longer than the model's context window."""
+
+    reason = "context_overflow"
+
+
+class Infrastructure(ExecutionError):
+    """The model's server did not answer, or answered with an error."""
+
+    reason = "infrastructure"
+
+
+class BudgetSpent(ExecutionError):
+    """The allowed calls, tokens, money or minutes are used up."""
+
+    reason = "budget"

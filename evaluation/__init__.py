@@ -1,0 +1,5 @@
+"""How well verdicts agree with people; numbers only, no LM."""
+
+from .tally import Proportion, Tally
+
+__all__ = ["Proportion", "Tally"]

@@ -1,0 +1,13 @@
+"""Where dicast keeps what it downloads: DICAST_HOME, else XDG_CACHE_HOME/dicast, else ~/.cache/dicast."""
+
+import os
+from pathlib import Path
+
+
+def home() -> Path:
+    """The cache folder; it may not exist yet."""
+    given = os.environ.get("DICAST_HOME")
+    if given:
+        return Path(given).expanduser()
+    cache = os.environ.get("XDG_CACHE_HOME")
+    return (Path(cache) if cache else Path.home() / ".cache") / "dicast"

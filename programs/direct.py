@@ -1,0 +1,109 @@
+"""`direct`: one plain question, the baseline to beat (single and pairwise grading, arXiv 2306.05685).
+
+`evidence` says what is asked: `pairwise` which of the two is better, `single` a score 1..5 of each candidate alone, or
+`both`, whose log-odds are added. With the `probability` readout a pair costs 2, 2 or 4 calls of one token.
+"""
+
+from typing import Any
+
+from ..data import Case, Finding, Verdict
+from ..data.verdict import Order
+from ..engines.concurrency import concurrently
+from ..errors import DeclarationError
+from ..signatures import direct as signatures
+from .hparam import HParam
+from .judge import OVERALL, Judge, in_case_order, orders, show, verdict_of
+from .stage import Stage
+
+
+class Direct(Judge):
+    """Asks one question and reads the answer.
+
+    Args:
+        evidence: "pairwise", "single" or "both".
+        readout: "generate" (the model writes the answer) or "probability" (one token's probabilities are read).
+        order: "one" or "both"; single scores are asked of each candidate alone and have no order.
+        tie_threshold: margins up to this many log-odds are ties.
+        score_weight: log-odds per point of difference between two single scores.
+    """
+
+    name = "direct"
+
+    def __init__(
+        self,
+        *,
+        evidence: str = "both",
+        readout: str = "probability",
+        order: str = "both",
+        tie_threshold: float = 0.0,
+        score_weight: float = 1.0,
+    ) -> None:
+        super().__init__()
+        self.evidence = HParam(evidence, ("pairwise", "single", "both"))
+        self.readout = HParam(readout, ("generate", "probability"))
+        self.order = HParam(order, ("one", "both"))
+        self.tie_threshold = HParam(tie_threshold)
+        self.score_weight = HParam(score_weight)
+        self.prefer = Stage(signatures.Prefer, "judgment", max_tokens=32)
+        self.prefer_probability = Stage(signatures.PreferProbability, "judgment")
+        self.grade = Stage(signatures.Grade, "judgment", max_tokens=32)
+        self.grade_probability = Stage(signatures.GradeProbability, "judgment")
+
+    def assess(self, case: Case) -> Verdict:
+        evidence = self.evidence.value if case.is_pair else "single"
+        if evidence != "single" and not case.is_pair:
+            raise DeclarationError(f"judge 'direct': case {case.id!r} is no pair; use evidence=single.")
+        asks: list[Any] = []
+        if evidence != "single":
+            asks += [lambda order=order: self._preference(case, order) for order in orders(self.order.value)]
+        if evidence != "pairwise":
+            asks.append(lambda: self._grades(case))
+        findings = concurrently(lambda ask: ask(), asks)
+        return verdict_of(case, findings, tie_threshold=self.tie_threshold.value, score_weight=self.score_weight.value)
+
+    def _preference(self, case: Case, order: Order) -> Finding:
+        shown = show(case, order)
+        inputs = {
+            "request": shown.request,
+            "response_a": shown.responses[0],
+            "response_b": shown.responses[1],
+            "aspect": shown.aspect,
+        }
+        coverage = None
+        if self.readout.value == "probability":
+            answer = self.prefer_probability(**inputs)
+            distribution = {"a": answer.better.probabilities["A"], "b": answer.better.probabilities["B"]}
+            coverage = answer.coverage
+        else:
+            letter = self.prefer(**inputs).better
+            distribution = {"a": float(letter == "A"), "b": float(letter == "B")}
+        finding = Finding(criterion=case.aspect or OVERALL, distribution=distribution, coverage=coverage)
+        return in_case_order(finding, order)
+
+    def _grades(self, case: Case) -> Finding:
+        shown = show(case)
+        readings = concurrently(lambda response: self._grade(shown.request, response, shown.aspect), shown.responses)
+        scores, levels, coverages = zip(*readings, strict=True)
+        return Finding(
+            criterion=case.aspect or OVERALL,
+            scores=scores,
+            levels=levels if all(levels) else None,
+            coverage=min(coverages) if None not in coverages else None,
+        )
+
+    def _grade(self, request: str, response: str, aspect: str) -> tuple[float, tuple[float, ...], float | None]:
+        inputs = {"request": request, "response": response, "aspect": aspect}
+        if self.readout.value == "generate":
+            return float(self.grade(**inputs).score), (), None
+        answer = self.grade_probability(**inputs)
+        return expected_level(answer.score), levels_of(answer.score), answer.coverage
+
+
+def expected_level(score: Any) -> float:
+    """A Score's mean level on the scale 1, 2, ... (DSPy counts levels from 0)."""
+    return float(score.value) + 1
+
+
+def levels_of(score: Any) -> tuple[float, ...]:
+    """A Score's probabilities, lowest level first."""
+    return tuple(score.probabilities[level] for level in range(len(score.probabilities)))

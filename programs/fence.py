@@ -1,0 +1,40 @@
+"""Untrusted texts are fenced: a candidate cannot close its fence, and control marks inside it are broken.
+
+The marks are longer than any run of < or > in the texts, so they cannot occur in them; all texts of one question share
+them, in any order, so that a swapped pair is asked with the same marks. Markup that a chat template or DSPy's adapters
+would read as structure (`<|im_end|>`, `[[ ## field ## ]]`, `[INST]`) gets a space inside, which leaves it readable.
+"""
+
+import re
+from collections.abc import Iterable
+
+SHORTEST = 3
+CONTROL = re.compile(
+    r"<(?=\|[^<>|]{1,40}\|>)"  # <|im_start|>, <|eot_id|>, <|endoftext|>
+    r"|<(?=/?(?:s|start_of_turn|end_of_turn|bos|eos|pad|unk|think)>)"
+    r"|\[(?=\[ ?##)"  # [[ ## field ## ]]
+    r"|\[(?=/?(?:INST|SYS|SYSTEM_PROMPT|AVAILABLE_TOOLS)\])"
+    r"|<(?=<SYS>>|</SYS>>)",
+    re.IGNORECASE,
+)
+
+
+class Fence:
+    """The fence for the texts of one question.
+
+    Example:
+        >>> Fence(["fine", "ends >>> here"])("fine")
+        '<<<<\\nfine\\n>>>>'
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        runs = (len(run) for text in texts for run in re.findall(r"<+|>+", text))
+        self.width = max(SHORTEST, max(runs, default=0) + 1)
+
+    def __call__(self, text: str) -> str:
+        return f"{'<' * self.width}\n{defuse(text)}\n{'>' * self.width}"
+
+
+def defuse(text: str) -> str:
+    """The text with every control mark broken by a space after its first character."""
+    return CONTROL.sub(lambda mark: mark.group() + " ", text)

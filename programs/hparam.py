@@ -1,0 +1,41 @@
+"""A structural parameter of a program: saved in its state, visible to a search, untouched by prompt optimizers."""
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from dspy.predict.parameter import Parameter
+
+
+class HParam(Parameter):
+    """One value with the values it may take.
+
+    DSPy saves it with the program's state and lists it in `named_parameters()`. `reset()` keeps the value: DSPy's
+    demo optimizers reset copies of a program to clear its demos, and a searched structure must survive that.
+
+    Args:
+        value: the value to begin with.
+        choices: all values it may take; None means that `check` alone decides.
+    """
+
+    def __init__(self, value: Any, choices: Sequence[Any] | None = None) -> None:
+        self.choices = tuple(choices) if choices is not None else None
+        self.value = self._checked(value)
+
+    def _checked(self, value: Any) -> Any:
+        if self.choices is not None and value not in self.choices:
+            raise ValueError(f"must be one of {', '.join(map(str, self.choices))}, got {value!r}")
+        return value
+
+    def set(self, value: Any) -> None:
+        """Change the value; raises ValueError when it is not among the choices."""
+        self.value = self._checked(value)
+
+    def reset(self) -> None:
+        """Keep the value (see the class)."""
+
+    def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
+        return {"value": copy.deepcopy(self.value)}
+
+    def load_state(self, state: dict[str, Any], **_: Any) -> None:
+        self.set(state["value"])

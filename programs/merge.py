@@ -1,0 +1,113 @@
+"""Findings to a verdict: sums and log-odds that turn over exactly when the two candidates are exchanged.
+
+Sums are correctly rounded (`math.fsum`), so their order cannot matter; every step is odd in the margin. Ties follow
+Rao & Kupper (1967): with margin m and threshold t, P(a) = s(m - t), P(b) = s(-m - t), s the logistic function, and a
+wins when P(a) > 1/2, that is, when m > t. The probabilities are the judge's own; a head makes them calibrated.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..data import Finding
+from ..data.case import Letter
+
+FLOOR = 1e-6  # a probability read as 0 was only outside the tokens that the server listed
+
+
+def conclude(
+    findings: Sequence[Finding], candidates: int, *, tie_threshold: float = 0.0, score_weight: float = 1.0
+) -> dict[str, Any]:
+    """The verdict's fields that follow from its findings: winner, scores, distribution, certainty, consistent.
+
+    Args:
+        findings: scores (one per candidate) or a distribution over a and b (and tie), or both kinds.
+        candidates: how many were judged; 1 gives scores alone, 2 a pair's verdict, more the best one's index.
+        tie_threshold: margins of at most this much are ties, in log-odds.
+        score_weight: log-odds per point of score difference, summed over criteria.
+    """
+    scores = mean_scores(findings)
+    if candidates == 1:
+        levels = mean_levels(findings)
+        return {"scores": scores, "distribution": levels, "certainty": max(levels.values()) if levels else None}
+    if candidates > 2:
+        assert scores is not None
+        return {"scores": scores} | _best_of(scores)
+    orders = {finding.order for finding in findings} - {None}
+    alone = [finding for finding in findings if finding.order is None]
+    winners = [
+        _pair([*alone, *(f for f in findings if f.order == order)], tie_threshold, score_weight)["winner"]
+        for order in sorted(order for order in orders if order)
+    ]
+    consistent = True if not orders else None if len(orders) == 1 else winners[0] == winners[1]
+    return {"scores": scores, "consistent": consistent} | _pair(findings, tie_threshold, score_weight)
+
+
+def mean_scores(findings: Sequence[Finding]) -> tuple[float, ...] | None:
+    """Each candidate's mean score over the findings that hold scores, weighted; None without any."""
+    scored = [finding for finding in findings if finding.scores]
+    total = math.fsum(finding.weight for finding in scored)
+    if not total:
+        return None
+    columns = zip(*(finding.scores or () for finding in scored), strict=True)
+    return tuple(
+        math.fsum(finding.weight * score for finding, score in zip(scored, column, strict=True)) / total
+        for column in columns
+    )
+
+
+def mean_levels(findings: Sequence[Finding]) -> dict[str, float] | None:
+    """One candidate's distribution over the levels 1, 2, ..., averaged over findings; None without any."""
+    columns = [finding.levels[0] for finding in findings if finding.levels]
+    if not columns:
+        return None
+    return {str(level): math.fsum(ps) / len(columns) for level, ps in enumerate(zip(*columns, strict=True), start=1)}
+
+
+def margin(findings: Sequence[Finding], score_weight: float = 1.0) -> float:
+    """The log-odds of a against b: letters averaged over orders, score differences summed over criteria and averaged
+    over orders, added. Exchanging the candidates negates it exactly."""
+    letters = [
+        math.log(max(finding.distribution["a"], FLOOR)) - math.log(max(finding.distribution["b"], FLOOR))
+        for finding in findings
+        if finding.distribution
+    ]
+    scored = [finding for finding in findings if finding.scores]
+    orders = len({finding.order for finding in scored}) or 1
+    differences = [finding.weight * (finding.scores[0] - finding.scores[1]) for finding in scored if finding.scores]
+    letter_margin = math.fsum(letters) / len(letters) if letters else 0.0
+    return letter_margin + score_weight * (math.fsum(differences) / orders)
+
+
+def _pair(findings: Sequence[Finding], tie_threshold: float, score_weight: float) -> dict[str, Any]:
+    m = margin(findings, score_weight)
+    ties = [
+        finding.distribution["tie"] for finding in findings if finding.distribution and "tie" in finding.distribution
+    ]
+    a, b = _logistic(m - tie_threshold), _logistic(-m - tie_threshold)
+    winner: Letter = "a" if m > tie_threshold else "b" if -m > tie_threshold else "tie"
+    tie = max(0.0, 1 - (a + b))
+    if ties:  # the model itself could say tie
+        asked = math.fsum(ties) / len(ties)
+        a, b = a * (1 - asked), b * (1 - asked)
+        tie = max(0.0, 1 - (a + b))
+        if tie >= max(a, b):
+            winner = "tie"
+    distribution = {"a": a, "b": b, "tie": tie}
+    return {"winner": winner, "distribution": distribution, "certainty": distribution[winner]}
+
+
+def _best_of(scores: Sequence[float]) -> dict[str, Any]:
+    top = max(scores)
+    weights = [math.exp(score - top) for score in scores]
+    shares = [weight / math.fsum(weights) for weight in weights]
+    best = [index for index, score in enumerate(scores) if score == top]
+    return {
+        "winner": best[0] if len(best) == 1 else "tie",
+        "distribution": {str(index): share for index, share in enumerate(shares)},
+        "certainty": shares[best[0]] if len(best) == 1 else 0.0,
+    }
+
+
+def _logistic(x: float) -> float:
+    return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))

@@ -1,0 +1,136 @@
+"""A stage: one typed LM call of a judge, answered by the LM bound to its role.
+
+A stage whose outputs are all decision types (Choice, Score, Noul) is read from token probabilities; any other is
+written by the model, as JSON under a schema where the server enforces one. An answer without the declared form is asked
+for again at temperature 0.7, and in the end the judgment is unscored with the reason.
+"""
+
+import logging
+import re
+from collections.abc import Callable
+from typing import Any
+
+import dspy
+from dspy.adapters.decision import record_evidence
+from dspy.experimental import Choice, Noul, Score
+from dspy.utils import exceptions as lm_errors
+
+from ..engines.ledger import stage_of_calls
+from ..engines.models import get_lm
+from ..errors import ContextOverflow, Infrastructure, ModelError, ParseFailure, Refusal
+
+RETRY_TEMPERATURE = 0.7
+REFUSAL = re.compile(
+    r"^\W*(?:i'?m sorry|i am sorry|sorry,|i can(?:no|')t|i am unable|i'm unable|as an ai)", re.IGNORECASE
+)
+# These need another model string, key or account; asking again cannot help, and the whole run would fail alike.
+HOPELESS = (
+    lm_errors.LMAuthError,
+    lm_errors.LMBillingError,
+    lm_errors.LMConfigurationError,
+    lm_errors.LMUnsupportedModelError,
+    lm_errors.LMUnsupportedFeatureError,
+)
+
+# A one-token readout is "truncated" on purpose, and a truncated answer ends as a parse failure anyway.
+logging.getLogger("dspy.clients.lm").addFilter(lambda record: "truncated" not in record.getMessage())
+
+
+class Stage(dspy.Module):
+    """One typed LM call.
+
+    Args:
+        signature: the contract; its docstring is the instruction.
+        role: which entry of the judge's LMs answers it, and the name its usage is counted under.
+        max_tokens: for a written answer.
+        temperature: for a written answer, at the first try.
+        attempts: tries in all before the judgment is unscored.
+        check: raises ValueError when a prediction of the right form still cannot be used.
+    """
+
+    def __init__(
+        self,
+        signature: type[dspy.Signature],
+        role: str,
+        *,
+        max_tokens: int = 512,
+        temperature: float = 0.0,
+        attempts: int = 3,
+        check: Callable[[dspy.Prediction], None] | None = None,
+    ) -> None:
+        super().__init__()
+        self.ask = dspy.Predict(signature)
+        self.role, self.model = role, ""
+        self.max_tokens, self.temperature, self.attempts, self.check = max_tokens, temperature, attempts, check
+
+    @property
+    def reads_probabilities(self) -> bool:
+        outputs = [field.annotation for field in self.ask.signature.output_fields.values()]
+        return all(isinstance(kind, type) and issubclass(kind, (Choice, Score, Noul)) for kind in outputs)
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        """The prediction; a probability stage adds `coverage`, the least mass that stood on a question's options.
+
+        Raises:
+            ParseFailure, Refusal, ContextOverflow, Infrastructure: see `errors`.
+            ModelError: the model cannot be used at all (no key, unknown name, no token probabilities).
+        """
+        lm = self.ask.lm or (get_lm(self.model) if self.model else dspy.settings.lm)
+        if lm is None:
+            raise ModelError(f"stage {self.role!r}: no LM is bound. Give --lm, or call judge.bind('provider/model').")
+        with stage_of_calls(self.role) as ledger, dspy.context(disable_history=True):
+            ledger.check()
+            try:
+                return self._read(lm, inputs) if self.reads_probabilities else self._write(lm, inputs)
+            except HOPELESS as error:
+                raise ModelError(f"model {lm.model!r}: {_one_line(error)}") from error
+            except lm_errors.ContextWindowExceededError as error:
+                raise ContextOverflow(f"stage {self.role!r}: {_one_line(error)}") from error
+            except lm_errors.LMError as error:
+                raise Infrastructure(f"stage {self.role!r}, model {lm.model!r}: {_one_line(error)}") from error
+
+    def _read(self, lm: Any, inputs: dict[str, Any]) -> dspy.Prediction:
+        from ..engines.readout import ProbabilityLM
+
+        decision_lm = lm if getattr(lm, "supports_decision_requests", False) else ProbabilityLM(lm)
+        with record_evidence() as evidence:
+            prediction = self.ask(lm=decision_lm, **inputs)
+        prediction["coverage"] = min((answer.get("coverage", 1.0) for *_, answer in evidence), default=1.0)
+        return prediction
+
+    def _write(self, lm: Any, inputs: dict[str, Any]) -> dspy.Prediction:
+        adapter = (
+            dspy.JSONAdapter() if lm.supports_response_schema else dspy.ChatAdapter(use_json_adapter_fallback=False)
+        )
+        problem: Exception | None = None
+        for attempt in range(self.attempts):
+            config: dict[str, Any] = {"temperature": self.temperature, "max_tokens": self.max_tokens}
+            if attempt:
+                config |= {"temperature": max(self.temperature, RETRY_TEMPERATURE), "rollout_id": attempt}
+            try:
+                with dspy.context(adapter=adapter):
+                    prediction = self.ask(lm=lm, config=config, **inputs)
+            except lm_errors.AdapterParseError as error:
+                problem = error
+                continue
+            try:
+                if self.check is not None:
+                    self.check(prediction)
+                return prediction
+            except ValueError as error:
+                problem = error
+        answer = str(getattr(problem, "lm_response", "") or "")
+        if REFUSAL.match(answer):
+            raise Refusal(f"stage {self.role!r}: the model declined {self.attempts} times ({_shorten(answer)!r}).")
+        told = f"answered {_shorten(answer)!r}" if answer else f"gave an unusable answer: {_shorten(str(problem))}"
+        raise ParseFailure(
+            f"stage {self.role!r}: the model {told}, {self.attempts} times; the form was not the one asked for."
+        )
+
+
+def _one_line(error: BaseException) -> str:
+    return _shorten(" ".join(str(error).split()), 300)
+
+
+def _shorten(text: str, most: int = 120) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."
