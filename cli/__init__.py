@@ -13,7 +13,7 @@ import click
 from .. import __version__
 from ..errors import DicastError
 
-FAIL, ERROR, STOPPED = 1, 3, 130
+FAIL, INCONCLUSIVE, ERROR, STOPPED = 1, 2, 3, 130
 COMMANDS = {
     "demo": "Judge the built-in set with a local model and show one whole judgment.",
     "check": "Check the environment, a model and a data file; say what to do.",

@@ -79,12 +79,14 @@ def _environment() -> Iterator[Finding]:
 
 
 def _models(lm: str) -> list[Finding]:
-    from ..engines.models import Roles, get_lm
+    from ..engines.models import Roles, get_lm, prepare
+    from ..engines.weights import silent
 
     roles = Roles.parse(lm)
     found = []
     for model in sorted(set(roles.values())):
         try:
+            prepare(model, silent)
             found.append(Finding(f"model {model}", True, _ask(get_lm(model))))
         except DicastError as error:
             found.append(Finding(f"model {model}", False, str(error)))

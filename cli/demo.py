@@ -30,7 +30,7 @@ def command(lm: str | None, out: Path, limit: int | None, fresh: bool) -> None:
       dicast demo --lm openai/gpt-4o-mini
     """
     from ..data import read_cases
-    from ..engines.models import DEFAULT_MODEL, get_lm, prepare_weights
+    from ..engines.models import DEFAULT_MODEL, prepare
     from . import render
 
     options.load_environment()
@@ -41,14 +41,13 @@ def command(lm: str | None, out: Path, limit: int | None, fresh: bool) -> None:
 
         shutil.rmtree(out)
     with render.download_progress() as progress:
-        prepare_weights(model, progress)
+        prepare(model, progress)
     with as_file(files("dicast.data.sets")) as folder:
         pairs = list(read_cases(folder / "authored.jsonl"))
         preference = next(read_cases(folder / "preference.jsonl"))
     chosen = pairs[:limit]
     print_ = render.console.print
     print_(f"[bold]1[/]  {len(chosen)} built-in pairs, labelled by the package's authors; the judge is {model}")
-    get_lm(model)
     once = _run(chosen, out / "asked-once", model, evidence="pairwise", readout="generate", order="one")
     print_(f"   asked once, in one order: accuracy {render.share(once.accuracy)}")
     read = _run(chosen, out / "probabilities", model, evidence="both", readout="probability", order="both")

@@ -10,7 +10,8 @@ from typing import Any
 
 import click
 
-from . import options
+from ..errors import BudgetSpent
+from . import INCONCLUSIVE, STOPPED, options
 
 
 @click.command("judge")
@@ -60,7 +61,7 @@ def judge_cases(
     judge = _build(name, {key: value for key, value in structure.items() if value is not None} | _settings(settings))
     judge.bind(roles)
     folder = RunFolder(out or Path("runs") / f"{name}-{Path(source.replace(':', '-')).name.split('.')[0]}")
-    ledger = Ledger(budget=parse_budget(budget))
+    ledger, spent = Ledger(budget=parse_budget(budget)), None
     with folder.locked(), Rejects(folder.path / "rejects.jsonl") as rejects:
         cases, digest = options.open_cases(
             source, root=root, fields=fields, scale=scale, aspect=aspect, rejects=rejects if skip_bad else None
@@ -72,20 +73,25 @@ def judge_cases(
             "judge": name, "settings": judge.settings(), "lm": str(roles) if judge.stages() else "none", "data": digest,
             "seed": seed, "no_ties": no_ties, "aspect": aspect,
         }  # fmt: skip
+        _prepare(judge)
         done = folder.open({"identity": identity, "cases": source, "started": _now(), "versions": _versions()})
-        if judge.stages():
-            _prepare(roles, judge)
         with (
             render.RunProgress(limit, done, quiet=as_json) as progress,
             _stop_on_interrupt() as stop,
             charge_to(ledger),
         ):
-            run_cases(judge, chosen, folder, workers=workers or _workers(roles), on_verdict=progress.add, stop=stop)
+            try:
+                run_cases(judge, chosen, folder, workers=workers or _workers(roles), on_verdict=progress.add, stop=stop)
+            except BudgetSpent as error:
+                spent = error
         tally = Tally()
         for judged in read_verdicts(folder.path):
             tally.add(judged)
         report(folder.path, tally, signature(identity, tally.cases), rejects.count, as_json)
-    return 130 if stop.is_set() else 0
+    if spent is not None:
+        render.errors.print(f"dicast: {spent} The run goes on where it stopped.", markup=False)
+        return INCONCLUSIVE
+    return STOPPED if stop.is_set() else 0
 
 
 def report(folder: Path, tally: Any, line: str, rejected: int, as_json: bool) -> None:
@@ -176,15 +182,14 @@ def _majority(cases: Any) -> tuple[Any, Any]:
     return Majority(kept), iter(kept)
 
 
-def _prepare(roles: Any, judge: Any) -> None:
-    """Load every model before the first case, with a progress bar for a download."""
-    from ..engines.models import get_lm, prepare_weights
+def _prepare(judge: Any) -> None:
+    """Make every model ready before the first case, with a progress bar for a download."""
+    from ..engines.models import prepare
     from . import render
 
     for model in {stage.model for stage in judge.stages()}:
         with render.download_progress() as progress:
-            prepare_weights(model, progress)
-        get_lm(model)
+            prepare(model, progress)
 
 
 def _workers(roles: Any) -> int:

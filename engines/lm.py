@@ -5,6 +5,7 @@ charges usage to the context's ledger and adapts concurrency; DSPy keeps retries
 names the endpoint too, because DSPy's cache key does not hold `api_base`.
 """
 
+import dataclasses
 import hashlib
 import threading
 import time
@@ -14,7 +15,7 @@ from typing import Any, Self
 
 import dspy
 from dspy.clients.costs import estimate_cost
-from dspy.lm15 import LM15Error, RateLimitError, Request, Response
+from dspy.lm15 import ProviderError, RateLimitError, Request, Response, ServerError
 
 from ..data import Usage
 from .ledger import charge
@@ -56,7 +57,9 @@ class Transport:
             except RateLimitError:
                 self.limiter.refused()
                 raise
-            except LM15Error:
+            except ProviderError as error:
+                if type(error) is ProviderError and error.status == 200:
+                    raise ServerError(error.message) from error  # a broken reply, as from a gateway: worth another try
                 raise
             seconds = time.perf_counter() - started
         self.limiter.answered()
@@ -127,8 +130,6 @@ class MeteredLM(dspy.LM):
 
 
 def _with_model(request: Request, model: str) -> Request:
-    import dataclasses
-
     return dataclasses.replace(request, model=model)
 
 

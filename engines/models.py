@@ -9,6 +9,7 @@ Keys come from the providers' own environment variables (OPENAI_API_KEY, ...) or
 """
 
 import os
+import socket
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 DEFAULT_MODEL = f"local/{DEFAULT}"
 ENDPOINT_IN_FLIGHT = 32  # requests at once to one server; 429 answers lower it
+CONNECT_TIMEOUT = 5.0  # seconds
 TIMEOUT = 600.0  # seconds without a byte from the server
 # Providers that a base-URL variable turns into an OpenAI-compatible endpoint, with the address they have by default.
 OPENAI_COMPATIBLE: Mapping[str, str | None] = {
@@ -183,6 +185,7 @@ def _provider_transport(parsed: ModelString):  # type: ignore[no-untyped-def]
 def _check_litellm_knows(model: str) -> None:
     import litellm
 
+    litellm.suppress_debug_info = True  # it prints advice to standard output otherwise
     try:
         litellm.get_llm_provider(model)
     except litellm.exceptions.BadRequestError:
@@ -235,8 +238,22 @@ class Roles(Mapping[str, str]):
         return ",".join(f"{role}={model}" for role, model in self._models.items()) or DEFAULT_MODEL
 
 
-def prepare_weights(text: str, progress: Progress) -> None:
-    """Fetch the weights of a local model when they are not here yet; any other model string needs nothing."""
+def prepare(text: str, progress: Progress) -> None:
+    """Make a model ready before the first case: fetch local weights, knock at a server's door, build the LM.
+
+    Raises:
+        ModelError: the weights cannot be had, or nothing listens at the endpoint.
+    """
     parsed = ModelString.parse(text)
     if parsed.provider == "local" and not parsed.model.endswith(".gguf"):
         get_weights(parsed.model, progress=progress)
+    elif parsed.endpoint:
+        address = urlsplit(parsed.endpoint)
+        port = address.port or (443 if address.scheme == "https" else 80)
+        try:
+            socket.create_connection((str(address.hostname), port), timeout=CONNECT_TIMEOUT).close()
+        except OSError as error:
+            raise ModelError(
+                f"model {text!r}: nothing answers at {parsed.endpoint} ({error}). Start the server, or mend the address."
+            ) from None
+    get_lm(text)

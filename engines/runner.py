@@ -47,13 +47,13 @@ class RunFolder:
         return self.path / "verdicts.jsonl"
 
     def open(self, manifest: dict[str, Any]) -> int:
-        """Begin the run, or go on with it: how many verdicts it already has.
+        """Begin the run, or go on with it: how many verdicts it already has. A run without any may be begun anew.
 
         Args:
             manifest: `manifest["identity"]` must equal the one of the run that is there.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        if self.manifest.exists():
+        if self.manifest.exists() and self.verdicts.exists() and self.verdicts.stat().st_size:
             before = read_manifest(self.path)["identity"]
             changed = [
                 name for name in before | manifest["identity"] if before.get(name) != manifest["identity"].get(name)

@@ -87,10 +87,12 @@ class Fennec(Judge):
     def _criteria(self, shown: Shown) -> list[str]:
         """At most `branches` criteria, in the model's order, without repeats."""
         answer = self.find_criteria(request=shown.request, count=self.branches.value)
-        named = {
-            line.strip(" -*\t").casefold(): line.strip(" -*\t") for line in reversed(answer.criteria) if line.strip()
-        }
-        return list(reversed(named.values()))[: self.branches.value]
+        named: dict[str, str] = {}
+        for line in answer.criteria:
+            criterion = line.strip(" -*\t\n")
+            if criterion:
+                named.setdefault(criterion.casefold(), criterion)
+        return list(named.values())[: self.branches.value]
 
     def _guideline(self, shown: Shown, criterion: str) -> str:
         if not self.guideline.value:

@@ -139,7 +139,8 @@ def profile_text(case: Case) -> str:
         case Preference(text=text):
             return text
         case Persona(features=features, text=text):
-            return "\n".join([*(f"{name}: {value}" for name, value in features.items()), *([text] if text else [])])
+            unsaid = [f"{name}: {value}" for name, value in features.items() if value not in text]
+            return "\n".join([*unsaid, *([text] if text else [])])
         case None:
             return ""
         case reviewer:

@@ -82,6 +82,9 @@ class Stage(dspy.Module):
             ledger.check()
             try:
                 return self._read(lm, inputs) if self.reads_probabilities else self._write(lm, inputs)
+            except lm_errors.LMNotConfiguredError as error:
+                keys = " or ".join(getattr(error, "env_keys", ()) or ("the provider's key",))
+                raise ModelError(f"model {lm.model!r}: no API key. Set {keys} in the environment or in .env.") from error
             except HOPELESS as error:
                 raise ModelError(f"model {lm.model!r}: {_one_line(error)}") from error
             except lm_errors.ContextWindowExceededError as error:
@@ -129,7 +132,8 @@ class Stage(dspy.Module):
 
 
 def _one_line(error: BaseException) -> str:
-    return _shorten(" ".join(str(error).split()), 300)
+    """The error's text without DSPy's "[model]" before it, which we name ourselves."""
+    return _shorten(re.sub(r"^\[[^\]]*\] ", "", " ".join(str(error).split())), 300)
 
 
 def _shorten(text: str, most: int = 120) -> str:
