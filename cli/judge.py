@@ -1,6 +1,7 @@
 """`dicast judge`: run a judge over cases."""
 
 import signal
+import tempfile
 import threading
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -12,6 +13,8 @@ import click
 
 from ..errors import BudgetSpent
 from . import INCONCLUSIVE, STOPPED, options
+
+COUNT_UP_TO = 32 * 2**20  # bytes: about two seconds of reading
 
 
 @click.command("judge")
@@ -67,6 +70,7 @@ def judge_cases(
             source, root=root, fields=fields, scale=scale, aspect=aspect, rejects=rejects if skip_bad else None
         )
         chosen = sample((case for case in cases if not (no_ties and options.is_tie(case))), limit, seed)
+        total = limit or _count(source, root, fields, scale, aspect, no_ties)
         if name == "majority":
             judge, chosen = _majority(chosen)
         identity = {
@@ -76,7 +80,7 @@ def judge_cases(
         _prepare(judge)
         done = folder.open({"identity": identity, "cases": source, "started": _now(), "versions": _versions()})
         with (
-            render.RunProgress(limit, done, quiet=as_json) as progress,
+            render.RunProgress(total, done, quiet=as_json) as progress,
             _stop_on_interrupt() as stop,
             charge_to(ledger),
         ):
@@ -173,6 +177,20 @@ def _settings(texts: tuple[str, ...]) -> dict[str, Any]:
         except json.JSONDecodeError:
             settings[name] = value
     return settings
+
+
+def _count(
+    source: str, root: Path | None, fields: dict[str, str], scale: Any, aspect: str | None, no_ties: bool
+) -> int | None:
+    """How many cases there are to judge, for the time that is left; None where counting would take long."""
+    from ..data import Rejects
+
+    path = Path(source)
+    if source.startswith("hf:") or (path.is_file() and path.stat().st_size > COUNT_UP_TO):
+        return None
+    with tempfile.TemporaryDirectory() as folder, Rejects(Path(folder) / "rejects") as rejects:
+        cases, _ = options.open_cases(source, root=root, fields=fields, scale=scale, aspect=aspect, rejects=rejects)
+        return sum(not (no_ties and options.is_tie(case)) for case in cases)
 
 
 def _majority(cases: Any) -> tuple[Any, Any]:

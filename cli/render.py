@@ -136,12 +136,13 @@ class RunProgress:
         self._bar.update(self._task, completed=self.done, note=self.note())
         if not self.quiet and not errors.is_terminal and time.monotonic() - self._told > LINE_EVERY:
             self._told = time.monotonic()
-            errors.print(f"judged {self.done}{f' of {self.total}' if self.total else ''}: {self.note()}")
+            errors.print(f"judged {self.done}{f' of {self.total}' if self.total else ''}: {self.note()}{self.left()}")
 
     def note(self) -> str:
-        usage, minutes = self.tally.usage, (time.monotonic() - self.started) / 60
+        usage, minutes = self.tally.usage, max((time.monotonic() - self.started) / 60, 1e-9)
+        rate = self.tally.cases / minutes
         parts = [
-            f"{self.tally.cases / max(minutes, 1e-9):.0f}/min",
+            f"{rate:.0f}/min",
             f"{(usage.prompt_tokens + usage.completion_tokens) / 1000:.1f}k tokens",
         ]
         if usage.cost is not None:
@@ -151,6 +152,12 @@ class RunProgress:
         if unscored := sum(self.tally.reasons.values()):
             parts.append(f"{unscored} unscored")
         return ", ".join(parts)
+
+    def left(self) -> str:
+        if self.total is None or not self.tally.cases:
+            return ""
+        seconds = (self.total - self.done) * (time.monotonic() - self.started) / self.tally.cases
+        return f", {seconds / 60:.0f} min left" if seconds >= 90 else f", {seconds:.0f} s left"
 
     def __enter__(self) -> Self:
         self._bar.__enter__()

@@ -254,6 +254,6 @@ def prepare(text: str, progress: Progress) -> None:
             socket.create_connection((str(address.hostname), port), timeout=CONNECT_TIMEOUT).close()
         except OSError as error:
             raise ModelError(
-                f"model {text!r}: nothing answers at {parsed.endpoint} ({error}). Start the server, or mend the address."
+                f"model {text!r}: nothing answers at {parsed.endpoint} ({error}). Start the server or mend the address."
             ) from None
     get_lm(text)

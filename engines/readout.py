@@ -6,7 +6,6 @@ spaces. The share of probability on the options at all is reported as `coverage`
 log-probabilities. The implicit score of arXiv 2304.00723 and the weighted score of G-Eval (arXiv 2303.16634) are this.
 """
 
-import json
 import math
 import string
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ from dspy.lm15 import Config, Message, Request, Response
 from dspy.utils.callback import with_callbacks
 
 from ..errors import ModelError
+from .adapter import heading, sections, text_of
 
 TOP = 20  # alternatives asked for; 20 is the most that OpenAI's API gives
 DECORATION = string.whitespace + "()[]{}*\"'`.:,Ġ▁"
@@ -107,8 +107,8 @@ def _messages(
     state: Mapping[str, Any], question: Mapping[str, Any], marks: Sequence[str], options: Mapping[str, Any]
 ) -> list[Message]:
     """What is asked: the inputs first, the question last, so that questions about one case share a prompt prefix."""
-    asked = _question_text(question, marks, options)
-    return [Message.user(f"{_inputs_text(state['inputs'], _demos_text(state.get('demos', ())))}\n\n{asked}")]
+    told = _demos_text(state.get("demos", ())) + sections(state["inputs"])
+    return [Message.user(f"{told}\n\n{_question_text(question, marks, options)}")]
 
 
 def _question_text(question: Mapping[str, Any], marks: Sequence[str], options: Mapping[str, Any]) -> str:
@@ -120,24 +120,9 @@ def _question_text(question: Mapping[str, Any], marks: Sequence[str], options: M
     return "\n".join([*lines, f"Answer with one {'digit' if question['type'] == 'score' else 'letter'}."])
 
 
-def _inputs_text(inputs: Mapping[str, Any], prefix: str) -> str:
-    sections = [f"{_heading(name)}:\n{_value(value)}" for name, value in inputs.items() if value not in (None, "")]
-    return prefix + "\n\n".join(sections)
-
-
 def _demos_text(demos: Sequence[Mapping[str, Any]]) -> str:
     examples = [
-        f"Example {number}:\n" + "\n".join(f"{_heading(name)}: {_value(value)}" for name, value in demo.items())
+        f"Example {number}:\n" + "\n".join(f"{heading(name)}: {text_of(value)}" for name, value in demo.items())
         for number, demo in enumerate(demos, start=1)
     ]
     return "\n\n".join([*examples, "Now judge this:\n"]) if examples else ""
-
-
-def _heading(name: str) -> str:
-    """`response_a` reads "Response A"."""
-    words = name.replace("_", " ").capitalize()
-    return words[:-1] + words[-1].upper() if words[-2:-1] == " " else words
-
-
-def _value(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -13,6 +13,7 @@ CONTROL = re.compile(
     r"<(?=\|[^<>|]{1,40}\|>)"  # <|im_start|>, <|eot_id|>, <|endoftext|>
     r"|<(?=/?(?:s|start_of_turn|end_of_turn|bos|eos|pad|unk|think)>)"
     r"|\[(?=\[ ?##)"  # [[ ## field ## ]]
+    r"|<(?=<CUSTOM-TYPE)"  # what DSPy's adapters expand into images and files
     r"|\[(?=/?(?:INST|SYS|SYSTEM_PROMPT|AVAILABLE_TOOLS)\])"
     r"|<(?=<SYS>>|</SYS>>)",
     re.IGNORECASE,
@@ -33,6 +34,11 @@ class Fence:
 
     def __call__(self, text: str) -> str:
         return f"{'<' * self.width}\n{defuse(text)}\n{'>' * self.width}"
+
+
+def unfenced(text: str) -> str:
+    """A model's text without the fence that it may have copied around it."""
+    return re.sub(rf"^<{{{SHORTEST},}}\s*|\s*>{{{SHORTEST},}}$", "", text.strip()).strip()
 
 
 def defuse(text: str) -> str:

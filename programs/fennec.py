@@ -15,6 +15,7 @@ from ..data.verdict import Order
 from ..engines.concurrency import concurrently
 from ..signatures import fennec as signatures
 from .direct import expected_level, levels_of
+from .fence import unfenced
 from .hparam import HParam
 from .judge import Judge, Shown, in_case_order, orders, show, verdict_of
 from .stage import Stage
@@ -154,7 +155,7 @@ class Fennec(Judge):
             )
             answer = self.rewrite(request=shown.request, response=shown.responses[index], judgments=judgments)
             names = tuple(dict.fromkeys(finding.criterion for finding in weak))
-            return Correction(candidate=index, text=answer.corrected.strip(), criteria=names)
+            return Correction(candidate=index, text=unfenced(answer.corrected), criteria=names)
 
         fixes = concurrently(correct, range(len(case.candidates)))
         return tuple(fix for fix in fixes if fix is not None)
@@ -198,5 +199,5 @@ def _some_criterion(prediction: dspy.Prediction) -> None:
 
 
 def _some_text(prediction: dspy.Prediction) -> None:
-    if not prediction.corrected.strip():
+    if not unfenced(prediction.corrected):
         raise ValueError("the corrected response is empty")

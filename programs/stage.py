@@ -15,6 +15,7 @@ from dspy.adapters.decision import record_evidence
 from dspy.experimental import Choice, Noul, Score
 from dspy.utils import exceptions as lm_errors
 
+from ..engines.adapter import CompactAdapter
 from ..engines.ledger import stage_of_calls
 from ..engines.models import get_lm
 from ..errors import ContextOverflow, Infrastructure, ModelError, ParseFailure, Refusal
@@ -84,7 +85,9 @@ class Stage(dspy.Module):
                 return self._read(lm, inputs) if self.reads_probabilities else self._write(lm, inputs)
             except lm_errors.LMNotConfiguredError as error:
                 keys = " or ".join(getattr(error, "env_keys", ()) or ("the provider's key",))
-                raise ModelError(f"model {lm.model!r}: no API key. Set {keys} in the environment or in .env.") from error
+                raise ModelError(
+                    f"model {lm.model!r}: no API key. Set {keys} in the environment or in .env."
+                ) from error
             except HOPELESS as error:
                 raise ModelError(f"model {lm.model!r}: {_one_line(error)}") from error
             except lm_errors.ContextWindowExceededError as error:
@@ -102,9 +105,7 @@ class Stage(dspy.Module):
         return prediction
 
     def _write(self, lm: Any, inputs: dict[str, Any]) -> dspy.Prediction:
-        adapter = (
-            dspy.JSONAdapter() if lm.supports_response_schema else dspy.ChatAdapter(use_json_adapter_fallback=False)
-        )
+        adapter = CompactAdapter() if lm.supports_response_schema else dspy.ChatAdapter(use_json_adapter_fallback=False)
         problem: Exception | None = None
         for attempt in range(self.attempts):
             config: dict[str, Any] = {"temperature": self.temperature, "max_tokens": self.max_tokens}

@@ -5,6 +5,7 @@ import json
 
 import dspy
 import pytest
+from dspy.lm15 import Request
 from scripted import asked_for, prompt, scripted
 
 import dicast
@@ -14,9 +15,7 @@ from dicast.errors import DeclarationError, ModelError
 from dicast.programs import PROGRAMS, build
 from dicast.programs.pref import FACTUAL_CAP, capped
 
-PAIR = Case(
-    id="p", query="Name a prime.", candidates=[{"text": "9"}, {"text": "7 is prime"}], label={"value": "b"}
-)
+PAIR = Case(id="p", query="Name a prime.", candidates=[{"text": "9"}, {"text": "7 is prime"}], label={"value": "b"})
 SINGLE = Case(id="s", query="Name a prime.", candidates=[{"text": "7"}])
 CHOICE = Case(
     id="c",
@@ -42,7 +41,7 @@ def good_judge(request):
         a, b = (5, 1) if first_is_prime else (1, 5)
         return {"explanation_a": "x", "score_a": a, "explanation_b": "y", "score_b": b, "comparison": "z"}
     if fields == {"explanation", "score"}:
-        return {"explanation": "read", "score": 5 if "7" in text.split("[[ ## response ## ]]")[-1] else 1}
+        return {"explanation": "read", "score": 5 if "7" in text.split("\nResponse:\n")[-1] else 1}
     if fields == {"corrected"}:
         return {"corrected": "7"}
     if fields == {"factors"}:
@@ -51,7 +50,7 @@ def good_judge(request):
         added = [{"name": "avoid meat", "weight": 10, "reason": "the person eats none"}]
         return {"weights": [{"number": 1, "weight": 4}, {"number": 2, "weight": 8}], "added": added}
     if fields == {"explanation", "factual", "score"}:
-        return {"explanation": "e", "factual": "yes", "score": 9 if "lentils" in text.split("[[ ## answer ## ]]")[-1] else 2}
+        return {"explanation": "e", "factual": "yes", "score": 9 if "lentils" in text.split("\nAnswer:\n")[-1] else 2}
     if fields == {"better"}:
         return {"better": "A"}
     if fields == {"score"}:
@@ -59,7 +58,7 @@ def good_judge(request):
     raise AssertionError(f"nobody asks for {fields}")
 
 
-def run(name, case, answer=good_judge, cache=False, **settings) -> tuple[Verdict, list]:
+def run(name, case, answer=good_judge, cache=False, **settings) -> tuple[Verdict, list[Request]]:
     lm, script = scripted(answer, cache=cache)
     with dspy.context(lm=lm):
         return build(name, **settings)(case), script.requests
@@ -182,7 +181,7 @@ def test_the_general_guideline_is_paid_once_for_two_people():
 def test_no_preference_excuses_a_factual_error():
     def loved_but_wrong(request):
         if asked_for(request) == {"explanation", "factual", "score"}:
-            wrong = "lentils" in prompt(request).split("[[ ## answer ## ]]")[-1]
+            wrong = "lentils" in prompt(request).split("\nAnswer:\n")[-1]
             return {"explanation": "", "factual": "no" if wrong else "yes", "score": 10 if wrong else 5}
         return good_judge(request)
 
@@ -227,7 +226,9 @@ def test_an_answer_of_the_wrong_form_is_asked_again_then_unscored(bad):
 
 
 def test_a_refusal_is_its_own_reason():
-    verdict, _ = run("direct", PAIR, lambda request: "I'm sorry, I can't judge that.", readout="generate", evidence="pairwise")
+    verdict, _ = run(
+        "direct", PAIR, lambda request: "I'm sorry, I can't judge that.", readout="generate", evidence="pairwise"
+    )
     assert verdict.reason == "refusal"
 
 

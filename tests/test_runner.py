@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from mock_server import MockServer, serve
@@ -82,9 +81,9 @@ def test_a_run_that_never_got_a_verdict_may_be_begun_anew(tmp_path):
 
 
 def test_two_processes_cannot_write_one_run(tmp_path):
-    with RunFolder(tmp_path).locked(), pytest.raises(RunError, match="another process is writing"):
-        with RunFolder(tmp_path).locked():
-            pass
+    first, second = RunFolder(tmp_path), RunFolder(tmp_path)
+    with first.locked(), pytest.raises(RunError, match="another process is writing"), second.locked():
+        pass
 
 
 def test_a_dead_server_ends_the_run_and_keeps_what_is_done(tmp_path):
@@ -103,7 +102,9 @@ def test_a_spent_budget_or_a_wrong_declaration_ends_the_run(tmp_path):
             return verdict(case)
 
         with pytest.raises(type(error)):
-            run_cases(judge, cases(50), opened(tmp_path / type(error).__name__), workers=2, on_verdict=lambda judged: None)
+            run_cases(
+                judge, cases(50), opened(tmp_path / type(error).__name__), workers=2, on_verdict=lambda judged: None
+            )
         assert "case-3" not in ids(tmp_path / type(error).__name__)
 
 
@@ -129,10 +130,16 @@ def test_cases_are_read_no_faster_than_they_are_judged(tmp_path):
 
 
 @pytest.fixture
-def rows(tmp_path) -> Path:
+def rows(tmp_path):
     path = tmp_path / "pairs.jsonl"
     rows = [
-        {"id": f"r{n}", "query": f"question {n}", "response_a": f"left {n}", "response_b": f"right {n}", "label": "ab"[n % 2]}
+        {
+            "id": f"r{n}",
+            "query": f"question {n}",
+            "response_a": f"left {n}",
+            "response_b": f"right {n}",
+            "label": "ab"[n % 2],
+        }
         for n in range(40)
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -143,7 +150,9 @@ def dicast_judge(rows, out, url, cache, *more, **popen):
     command = [sys.executable, "-m", "dicast", "judge", "--judge", "direct", "--cases", str(rows), "--out", str(out)]
     command += ["--lm", f"openai/mock@{url}", "--workers", "4", *more]
     environment = os.environ | {"DSPY_CACHEDIR": str(cache), "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **popen)
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **popen
+    )
 
 
 def wait_for_lines(path, count, process, seconds=60):

@@ -1,0 +1,213 @@
+"""The command line: exact output, exit codes, one clear line for what is wrong, quick help."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from mock_server import MockServer, serve
+
+from dicast.cli import run
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """An empty working folder and store."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DICAST_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("DICAST_DATA", raising=False)
+    return tmp_path
+
+
+def pairs(folder, count=6, name="pairs.jsonl"):
+    labels = ["a", "b", "tie"]
+    rows = [
+        {"query": f"q{n}", "response_a": "long answer", "response_b": "short", "label": labels[n % 3]}
+        for n in range(count)
+    ]
+    (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return name
+
+
+def test_judging_with_a_baseline_prints_the_table(elsewhere, capsys):
+    assert run(["judge", "--judge", "longer", "--cases", pairs(elsewhere), "--out", "out"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].startswith("longer|lm=none|n=6|data=")
+    assert [line.split("  ")[0] for line in out[2:7]] == ["accuracy", "agreement", "consistency", "coverage", "usage"]
+    assert "0.333 [0.097, 0.700]" in out[2]  # Wilson, 2 of 6
+    assert "1.000 [0.610, 1.000]" in out[4]  # Wilson, 6 of 6
+    assert out[-1] == f"verdicts: {os.path.join('out', 'verdicts.jsonl')}"
+
+
+def test_json_output_is_one_object_and_nothing_else(elsewhere, capsys):
+    assert run(["judge", "--judge", "longer", "--cases", pairs(elsewhere), "--out", "out", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["accuracy"]["hits"] == 2
+    assert told["accuracy"]["n"] == told["scored"] == told["cases"] == 6
+    assert told["rejected"] == 0
+
+
+def test_ties_can_be_left_out_and_a_sample_is_drawn_by_seed(elsewhere, capsys):
+    name = pairs(elsewhere, 30)
+    arguments = ["judge", "--judge", "longer", "--cases", name, "--json", "--no-ties", "--limit", "10"]
+    chosen = []
+    for seed in ("1", "1", "2"):
+        assert run([*arguments, "--seed", seed, "--out", f"out{len(chosen)}"]) == 0
+        lines = (elsewhere / f"out{len(chosen)}" / "verdicts.jsonl").read_text().splitlines()
+        chosen.append({json.loads(line)["case_id"] for line in lines})
+        assert all(json.loads(line)["label"]["value"] != "tie" for line in lines)
+    assert chosen[0] == chosen[1] != chosen[2]
+    assert {len(ids) for ids in chosen} == {10}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["judge", "--cases", "nowhere.jsonl"], "dicast: nowhere.jsonl: there is no such file."),
+        (["judge", "--cases", "nosuchset"], "dicast: --cases 'nosuchset': no such file and no such set."),
+        (["judge", "--cases", "bad.jsonl"], "dicast: bad.jsonl line 2: field 'label' is \"left\". Use a, b or tie."),
+        (["judge", "--cases", "broken.jsonl"], "dicast: broken.jsonl line 1: not JSON ("),
+        (["judge", "--cases", "pairs.jsonl", "--judge", "fenec"], "dicast: judge 'fenec': there is no such program."),
+        (["judge", "--cases", "pairs.jsonl", "--lm", "local/nothing"], "dicast: local/nothing: no such local model."),
+        (["judge", "--cases", "pairs.jsonl", "--lm", "gpt"], "dicast: model 'gpt': a model string has a provider"),
+        (["judge", "--cases", "pairs.jsonl", "--lm", "nobody/x"], "dicast: model 'nobody/x': the provider 'nobody'"),
+        (["judge", "--cases", "pairs.jsonl", "--lm", "openai/x@http://127.0.0.1:9/v1"], "nothing answers at http://127"),
+        (["judge", "--cases", "pairs.jsonl", "--lm", "openai/gpt-4o-mini"], "no API key. Set OPENAI_API_KEY"),
+        (["judge", "--cases", "pairs.jsonl", "--set", "depth=3"], "no parameter 'depth'. It has: evidence"),
+        (["judge", "--cases", "pairs.jsonl", "--branches", "3"], "judge 'direct' has no parameter 'branches'."),
+        (["judge", "--cases", "pairs.jsonl", "--budget", "euros=3"], "write calls=, tokens=, cost= or minutes="),
+        (["judge", "--cases", "pairs.jsonl", "--scale", "5"], "'5' is no scale. Write LO..HI, as in 1..5."),
+        (["judge"], "Missing option '--cases'"),
+        (["models", "path", "qwen2.5-coder-1.5b"], "dicast: local/qwen2.5-coder-1.5b: not fetched yet."),
+        (["data", "path", "pandalmm"], "there is no set 'pandalmm'. Did you mean pandalm"),
+        (["nonsense"], "No such command 'nonsense'"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_one_clear_line_and_exit_code_three(elsewhere, capsys, monkeypatch, arguments, told):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    pairs(elsewhere)
+    good = (elsewhere / "pairs.jsonl").read_text().splitlines()[0]
+    (elsewhere / "bad.jsonl").write_text(good + "\n" + good.replace('"label": "a"', '"label": "left"') + "\n")
+    (elsewhere / "broken.jsonl").write_text("{not json\n")
+    lm = [] if "--lm" in arguments or arguments[0] != "judge" else ["--lm", "openai/gpt-4o-mini"]
+    assert run([*arguments, *lm]) == 3
+    errors = capsys.readouterr().err
+    assert told in errors
+    assert "Traceback" not in errors
+    assert len([line for line in errors.splitlines() if line.startswith(("dicast:", "Error:"))]) == 1
+
+
+def test_bad_rows_can_be_skipped_and_are_kept_aside(elsewhere, capsys):
+    name = pairs(elsewhere, 4)
+    with (elsewhere / name).open("a") as file:
+        file.write('{"query": "q", "response_a": "x", "response_b": 7}\nnot json\n')
+    assert run(["judge", "--judge", "longer", "--cases", name, "--out", "out", "--skip-bad"]) == 0
+    out = capsys.readouterr().out
+    assert "2 bad rows are in" in out
+    rejects = [json.loads(line) for line in (elsewhere / "out" / "rejects.jsonl").read_text().splitlines()]
+    assert [reject["line"] for reject in rejects] == [5, 6]
+    assert rejects[0]["error"] == "field 'response_b' is 7. Give a text (it may be empty)."
+
+
+def test_a_server_is_judged_by_with_every_program(elsewhere, capsys):
+    name = pairs(elsewhere, 3)
+    for program in ("direct", "fennec", "fennec-single", "fennec-correct", "pref"):
+        with serve(MockServer()) as server:
+            arguments = ["judge", "--judge", program, "--cases", name, "--out", program, "--json"]
+            assert run([*arguments, "--lm", f"openai/mock@{server.url}", "--readout", "generate"]) == 0
+            told = json.loads(capsys.readouterr().out)
+            assert told["scored"] == 3
+            assert server.asked.total() == told["usage"]["calls"]
+
+
+def test_keys_reach_the_server_and_no_file(elsewhere, capsys, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    name = pairs(elsewhere, 2)
+    with serve(MockServer()) as server:
+        assert run(["judge", "--cases", name, "--out", "out", "--lm", f"openai/keyed@{server.url}"]) == 0
+    written = "".join(path.read_text() for path in (elsewhere / "out").iterdir())
+    captured = capsys.readouterr()
+    assert "sk-very-secret" not in written + captured.out + captured.err
+
+
+def test_roles_are_answered_by_their_own_models(elsewhere, capsys):
+    name = pairs(elsewhere, 1)
+    with serve(MockServer()) as judging, serve(MockServer()) as finding:
+        lm = f"judge=openai/j@{judging.url},criteria=openai/c@{finding.url}"
+        assert run(["judge", "--judge", "fennec", "--cases", name, "--out", "out", "--lm", lm, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["usage"]["calls"] == 4
+    assert (finding.asked.total(), judging.asked.total()) == (1, 3)
+
+
+def test_check_tells_what_is_well_and_what_to_mend(elsewhere, capsys):
+    name = pairs(elsewhere)
+    with serve(MockServer()) as server:
+        code = run(["check", "--lm", f"openai/checked@{server.url}", "--cases", name, "--json"])
+    found = {line["what"]: line for line in json.loads(capsys.readouterr().out)}
+    assert code == 1  # the default model is not in the empty store
+    assert found["default model"]["told"].endswith("is not here. dicast models get qwen2.5-coder-1.5b")
+    assert found[f"data {name}"] == {"what": f"data {name}", "ok": True, "told": "6 cases; labels: 2 a, 2 b, 2 tie"}
+    (model,) = [line for what, line in found.items() if what.startswith("model openai/")]
+    assert model["ok"]
+    assert "token probabilities yes" in model["told"]
+
+
+def test_check_counts_bad_rows_and_tells_the_first(elsewhere, capsys):
+    (elsewhere / "bad.jsonl").write_text('{"query": "q"}\n{"query": "q"}\n')
+    assert run(["check", "--cases", "bad.jsonl", "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)[-1]["told"]
+    assert told.startswith("2 bad rows of 2; line 1: field 'response' is")
+
+
+def test_list_names_every_program_with_its_calls(elsewhere, capsys):
+    assert run(["list", "--json"]) == 0
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert list(rows) == ["direct", "fennec", "fennec-single", "fennec-correct", "pref", "longer", "majority"]
+    assert rows["fennec"]["stages"] == ["criteria", "guideline", "judgment", "correction"]
+    assert rows["pref"]["stages"] == ["coverage", "preference", "score"]
+    assert run(["list"]) == 0
+    assert "stages criteria -> guideline -> judgment -> correction" in capsys.readouterr().out
+
+
+def test_the_majority_baseline_gives_everybody_the_most_frequent_label(elsewhere, capsys):
+    name = pairs(elsewhere, 4)  # a, b, tie, a
+    assert run(["judge", "--judge", "majority", "--cases", name, "--out", "out", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["accuracy"]["hits"] == 2
+
+
+def test_pointwise_scores_are_correlated_with_people(elsewhere, capsys):
+    rows = [{"query": "q", "response": "x" * n, "score": score} for n, score in ((1, 2), (2, 1), (3, 3), (4, 5))]
+    (elsewhere / "texts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run(["judge", "--judge", "longer", "--cases", "texts.jsonl", "--out", "out", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["spearman"] == pytest.approx(0.8)  # 1 - 6 * (1 + 1) / (4 * 15)
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys\nfrom dicast.cli import run\nrun(['--help'])\n"
+        "heavy = ('dspy', 'numpy', 'scipy', 'pydantic', 'litellm', 'rich')\n"
+        "print(*[module for module in heavy if module in sys.modules], file=sys.stderr)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stderr.strip() == ""
+    assert "LLM judges that agree with your people." in result.stdout
+
+
+@pytest.mark.parametrize("command", ["demo", "check", "list", "judge", "models", "data"])
+def test_every_command_has_help_with_an_example(command, capsys):
+    assert run([command, "--help"]) == 0
+    told = capsys.readouterr().out
+    assert "Example:" in told
+    assert f"dicast {command}" in told
+
+
+def test_a_scoring_run_on_a_native_route_never_imports_litellm(elsewhere):
+    name = pairs(elsewhere, 1)
+    with serve(MockServer()) as server:
+        code = (
+            "import sys\nfrom dicast.cli import run\n"
+            f"assert run(['judge', '--cases', {name!r}, '--out', 'out', '--lm', 'openai/x@{server.url}']) == 0\n"
+            "assert 'litellm' not in sys.modules"
+        )
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

@@ -1,0 +1,105 @@
+"""The house is what pyproject and README say it is."""
+
+import ast
+import pkgutil
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import dicast
+
+ROOT = Path(__file__).parents[1]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+ROOMS = ["errors", "home", "data", "signatures", "engines", "programs", "evaluation", "cli"]
+# What each room may import, besides itself.
+MAY_IMPORT = {
+    "errors": set(),
+    "home": set(),
+    "data": {"errors", "home"},
+    "signatures": {"data"},
+    "engines": {"data", "errors", "home"},
+    "programs": {"signatures", "engines", "data", "errors"},
+    "evaluation": {"data", "errors"},
+}
+SOURCES = [path for path in ROOT.rglob("*.py") if path.relative_to(ROOT).parts[0].removesuffix(".py") in ROOMS]
+
+
+def test_every_package_is_listed_for_installation():
+    found = {"dicast", *(module.name for module in pkgutil.walk_packages([str(ROOT)], "dicast.") if module.ispkg)}
+    assert set(PYPROJECT["tool"]["setuptools"]["packages"]) == {name for name in found if "tests" not in name}
+
+
+def imported_rooms(path: Path) -> set[str]:
+    here = path.relative_to(ROOT).with_suffix("").parts
+    rooms = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            full = [*here[: len(here) - node.level], *(node.module or "").split(".")]
+            names = [name for name in full if name]
+            rooms |= {names[0]} if names else {alias.name for alias in node.names}
+    return rooms & set(ROOMS)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_go_down_the_house(path):
+    room = path.relative_to(ROOT).parts[0].removesuffix(".py")
+    if room in MAY_IMPORT:
+        assert imported_rooms(path) - {room} <= MAY_IMPORT[room]
+
+
+def test_the_public_face_is_what_it_says():
+    assert sorted(dicast.__all__) == sorted(set(dicast.__all__))
+    for name in dicast.__all__:
+        assert getattr(dicast, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = dicast.nothing
+
+
+def test_modules_stay_small():
+    long = {
+        str(path.relative_to(ROOT)): lines for path in SOURCES if (lines := len(path.read_text().splitlines())) > 400
+    }
+    assert long == {}
+
+
+def test_readme_names_every_room_and_every_program():
+    readme = (ROOT / "README.md").read_text()
+    from dicast.programs import PROGRAMS
+
+    assert [room for room in ROOMS if f"{room}/" not in readme and f"{room}.py" not in readme] == []
+    assert [name for name in PROGRAMS if f"`{name}`" not in readme] == []
+
+
+def test_no_file_names_a_registry_host_or_a_machine_path():
+    # Spelled in parts, so that this file passes its own test.
+    banned = re.compile("|".join(["py" + "pi.org", "python" + "hosted", "npm" + "js", "/wo" + "rk/", "/ro" + "ot/"]))
+    tracked = [
+        path
+        for path in ROOT.rglob("*")
+        if path.is_file() and not any(p.startswith(".") for p in path.relative_to(ROOT).parts)
+    ]
+    text = [
+        path
+        for path in tracked
+        if path.suffix in {".py", ".md", ".toml", ".txt", ".jsonl", ""} and "egg-info" not in str(path)
+    ]
+    assert [str(path.relative_to(ROOT)) for path in text if banned.search(path.read_text(errors="ignore"))] == []
+
+
+def test_litellm_versions_that_stole_credentials_are_refused():
+    (litellm,) = [need for need in PYPROJECT["project"]["dependencies"] if need.startswith("litellm")]
+    assert "!=1.82.7" in litellm
+    assert "!=1.82.8" in litellm
+    pinned = re.search(r"^litellm==(\d+)\.(\d+)", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
+    assert pinned
+    assert (int(pinned[1]), int(pinned[2])) >= (1, 84)
+
+
+def test_every_pin_carries_a_hash_and_no_address():
+    text = (ROOT / "constraints.txt").read_text()
+    pins = re.findall(r"^\S+==.*?(?=^\S|\Z)", text, re.MULTILINE | re.DOTALL)
+    assert len(pins) > 50
+    assert all("--hash=sha256:" in pin for pin in pins)
+    assert "://" not in text
