@@ -10,6 +10,7 @@ import argparse
 import json
 import statistics
 import time
+from collections.abc import Callable
 
 import dspy
 from dspy.lm15 import Message, Request, Response, TextPart, Usage
@@ -18,7 +19,7 @@ from dicast import Case
 from dicast.engines.adapter import CompactAdapter
 from dicast.engines.lm import MeteredLM, Transport
 from dicast.programs import build
-from dicast.programs.judge import show
+from dicast.programs.judge import orders, show
 from dicast.signatures.direct import Prefer
 
 
@@ -34,10 +35,10 @@ class Instant:
         pass
 
 
-def timed(work: object, cases: list[Case]) -> float:
+def timed(work: Callable[[Case], object], cases: list[Case]) -> float:
     started = time.perf_counter()
     for case in cases:
-        work(case)  # type: ignore[operator]
+        work(case)
     return time.perf_counter() - started
 
 
@@ -55,8 +56,8 @@ def main() -> None:
     ]
 
     def bare(case: Case) -> None:
-        for order in ("ab", "ba"):
-            shown = show(case, order)  # type: ignore[arg-type]
+        for order in orders("both"):
+            shown = show(case, order)
             first, second = shown.responses
             predict(request=shown.request, response_a=first, response_b=second, aspect=shown.aspect)
 

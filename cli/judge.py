@@ -5,7 +5,6 @@ import tempfile
 import threading
 from datetime import UTC, datetime
 from importlib.metadata import version
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -54,17 +53,18 @@ def judge_cases(
     scale: tuple[float, float], aspect: str | None, settings: tuple[str, ...], **structure: Any,
 ) -> int:  # fmt: skip
     from ..data import Rejects
+    from ..data.split import sample
     from ..engines.ledger import Ledger, charge_to
     from ..engines.models import Roles
     from ..engines.runner import RunFolder, read_verdicts, run_cases
-    from ..evaluation import Tally
+    from ..evaluation import Tally, signature
     from . import render
 
     roles = Roles.parse(lm) if lm else Roles({})
     judge = _build(name, {key: value for key, value in structure.items() if value is not None} | _settings(settings))
     judge.bind(roles)
     folder = RunFolder(out or Path("runs") / f"{name}-{Path(source.replace(':', '-')).name.split('.')[0]}")
-    ledger, spent = Ledger(budget=parse_budget(budget)), None
+    ledger, spent = Ledger(budget=_budget(budget)), None
     with folder.locked(), Rejects(folder.path / "rejects.jsonl") as rejects:
         cases, digest = options.open_cases(
             source, root=root, fields=fields, scale=scale, aspect=aspect, rejects=rejects if skip_bad else None
@@ -75,7 +75,7 @@ def judge_cases(
             judge, chosen = _majority(chosen)
         identity = {
             "judge": name, "settings": judge.settings(), "lm": str(roles) if judge.stages() else "none", "data": digest,
-            "seed": seed, "no_ties": no_ties, "aspect": aspect,
+            "seed": seed, "limit": limit if seed is not None else None, "no_ties": no_ties, "aspect": aspect,
         }  # fmt: skip
         _prepare(judge)
         done = folder.open({"identity": identity, "cases": source, "started": _now(), "versions": _versions()})
@@ -110,57 +110,19 @@ def report(folder: Path, tally: Any, line: str, rejected: int, as_json: bool) ->
     render.console.print(f"verdicts: {folder / 'verdicts.jsonl'}")
 
 
-def signature(identity: dict[str, Any], n: int) -> str:
-    """What is needed to reproduce a figure, in one line."""
-    from .. import __version__
-
-    structure = ",".join(f"{name}={value}" for name, value in sorted(identity["settings"].items()))
-    parts = [identity["judge"], structure, f"lm={identity['lm']}", f"n={n}", f"data={identity['data'][:12]}"]
-    if identity["seed"] is not None:
-        parts.append(f"seed={identity['seed']}")
-    if identity["no_ties"]:
-        parts.append("no ties")
-    return "|".join([*(part for part in parts if part), f"dicast {__version__}"])
-
-
-def sample(cases: Any, limit: int | None, seed: int | None) -> Any:
-    """The first `limit` cases, or with a seed a uniform sample of that many (reservoir), in file order."""
-    if limit is None:
-        return cases
-    if seed is None:
-        return islice(cases, limit)
-    import random
-
-    generator, kept = random.Random(seed), []
-    for index, case in enumerate(cases):
-        if index < limit:
-            kept.append((index, case))
-        elif (slot := generator.randrange(index + 1)) < limit:
-            kept[slot] = (index, case)
-    return iter([case for _, case in sorted(kept, key=lambda pair: pair[0])])
-
-
-def parse_budget(text: str | None) -> Any:
-    from ..engines.ledger import Budget
-
-    limits: dict[str, float] = {}
-    for part in text.split(",") if text else ():
-        limit, _, amount = part.strip().partition("=")
-        try:
-            if limit not in ("calls", "tokens", "cost", "minutes"):
-                raise ValueError
-            limits[limit] = float(amount)
-        except ValueError:
-            raise click.BadParameter(
-                f"--budget {part!r}: write calls=, tokens=, cost= or minutes= and a number."
-            ) from None
-    return Budget(**limits)  # type: ignore[arg-type]
-
-
 def _build(name: str, settings: dict[str, Any]) -> Any:
     from ..programs import build
 
     return build(name, **settings)
+
+
+def _budget(text: str | None) -> Any:
+    from ..engines.ledger import Budget
+
+    try:
+        return Budget.parse(text or "")
+    except ValueError as error:
+        raise click.BadParameter(f"--budget {error}") from None
 
 
 def _settings(texts: tuple[str, ...]) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """Leak-safe splits: whole groups (a person, a prompt) go to one part, and label shares stay alike across parts."""
 
+import random
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -54,6 +56,21 @@ def split(cases: Sequence[Case], *, parts: Mapping[str, float] = PARTS, seed: in
         counts[name] += group
         chosen[name] += groups[key]
     return {name: [cases[index] for index in sorted(indices)] for name, indices in chosen.items()}
+
+
+def sample(cases: Iterable[Case], limit: int | None, seed: int | None = None) -> Iterator[Case]:
+    """The first `limit` cases (None: all); with a seed a uniform sample (reservoir, Vitter 1985), in their order."""
+    if seed is None or limit is None:
+        yield from islice(cases, limit)
+        return
+    generator = random.Random(seed)
+    kept: list[tuple[int, Case]] = []
+    for index, case in enumerate(cases):
+        if index < limit:
+            kept.append((index, case))
+        elif (slot := generator.randrange(index + 1)) < limit:
+            kept[slot] = (index, case)
+    yield from (case for _, case in sorted(kept, key=lambda pair: pair[0]))
 
 
 def _stratum(case: Case) -> str:

@@ -19,10 +19,22 @@ from ..errors import BudgetSpent
 class Budget:
     """What may be spent at most; None means no limit. Tokens count prompt and completion together."""
 
-    calls: int | None = None
-    tokens: int | None = None
+    calls: float | None = None
+    tokens: float | None = None
     cost: float | None = None
     minutes: float | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> "Budget":
+        """A budget from `calls=1000,tokens=2e6,cost=5,minutes=30`; raises ValueError for anything else."""
+        limits: dict[str, float] = {}
+        for part in filter(None, (part.strip() for part in text.split(","))):
+            name, _, amount = part.partition("=")
+            try:
+                limits[cls.__dataclass_fields__[name].name] = float(amount)
+            except (KeyError, ValueError):
+                raise ValueError(f"{part!r}: write calls=, tokens=, cost= or minutes= and a number.") from None
+        return cls(**limits)
 
 
 @dataclass

@@ -1,5 +1,6 @@
 """How well verdicts agree with people; numbers only, no LM."""
 
+from .signature import signature
 from .tally import Proportion, Tally
 
-__all__ = ["Proportion", "Tally"]
+__all__ = ["Proportion", "Tally", "signature"]
