@@ -133,8 +133,7 @@ def _data(source: str, fields: dict[str, str], scale: tuple[float, float]) -> Fi
     count = 0
     try:
         with tempfile.TemporaryDirectory() as folder, Rejects(Path(folder) / "rejects.jsonl") as rejects:
-            cases, _ = options.open_cases(source, root=None, fields=fields, scale=scale, aspect=None, rejects=rejects)
-            for case in cases:
+            for case in options.CaseSource(source, fields=fields, scale=scale).cases(rejects):
                 count += 1
                 labels[
                     "none"

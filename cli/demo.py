@@ -17,8 +17,9 @@ FENNEC_BRANCHES = 2
 @options.lm_option
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("runs/demo"), show_default=True)
 @click.option("--limit", type=click.IntRange(1), help="Judge only the first pairs.")
+@options.json_option
 @click.option("--fresh", is_flag=True, help="Throw away an earlier demo in --out and judge again.")
-def command(lm: str | None, out: Path, limit: int | None, fresh: bool) -> None:
+def command(lm: str | None, out: Path, limit: int | None, fresh: bool, as_json: bool) -> None:
     """Judge 48 built-in pairs with a local model, asked once and then read from its probabilities in both orders.
 
     Fetches the model (1.1 GB) the first time. Then it shows one whole Fennec judgment with a correction, and one
@@ -46,7 +47,7 @@ def command(lm: str | None, out: Path, limit: int | None, fresh: bool) -> None:
         pairs = list(read_cases(folder / "authored.jsonl"))
         preference = next(read_cases(folder / "preference.jsonl"))
     chosen = pairs[:limit]
-    print_ = render.console.print
+    print_ = render.errors.print if as_json else render.console.print
     print_(f"[bold]1[/]  {len(chosen)} built-in pairs, labelled by the package's authors; the judge is {model}")
     once = _run(chosen, out / "asked-once", model, evidence="pairwise", readout="generate", order="one")
     print_(f"   asked once, in one order: accuracy {render.share(once.accuracy)}")
@@ -56,6 +57,7 @@ def command(lm: str | None, out: Path, limit: int | None, fresh: bool) -> None:
     print_("\n[bold]2[/]  one Fennec judgment: criteria, guideline, judgment in both orders, correction")
     case = next(case for case in pairs if case.id == FENNEC_CASE)
     print_(_judgment("fennec-correct", case, model, branches=FENNEC_BRANCHES))
+    print_("   Where the two orders disagree, scores cancel out: a judge that follows the order ties.", style="dim")
     print_("\n[bold]3[/]  one PREF judgment: which answer suits this person")
     print_(_judgment("pref", preference, model, factors=5))
 
@@ -74,7 +76,12 @@ def command(lm: str | None, out: Path, limit: int | None, fresh: bool) -> None:
     print_(render.indented(render.table(["judge", "accuracy [95 % CI]", "calls"], rows)))
     print_(f"   {len(chosen)} pairs are too few to rank judges; docs/results has larger runs.", style="dim")
     print_(f"   verdicts: {out}/asked-once/verdicts.jsonl, {out}/probabilities/verdicts.jsonl")
-    print_(f"   {time.monotonic() - started:.0f} s. Next: dicast judge --judge direct --cases YOUR.jsonl")
+    seconds = time.monotonic() - started
+    print_(f"   {seconds:.0f} s. Next: dicast judge --judge direct --cases YOUR.jsonl")
+    if as_json:
+        tallies = {"asked_once": once, "probabilities": read, "longer": longer}
+        told = {name: tally.as_dict() for name, tally in tallies.items()}
+        options.print_json({"lm": model, "out": str(out), "seconds": seconds, **told})
 
 
 def _run(cases: list[Any], folder: Path, model: str, **settings: str) -> Any:

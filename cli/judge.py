@@ -1,8 +1,6 @@
 """`dicast judge`: run a judge over cases."""
 
-import signal
-import tempfile
-import threading
+import dataclasses
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -12,8 +10,6 @@ import click
 
 from ..errors import BudgetSpent
 from . import INCONCLUSIVE, STOPPED, options
-
-COUNT_UP_TO = 32 * 2**20  # bytes: about two seconds of reading
 
 
 @click.command("judge")
@@ -33,8 +29,7 @@ COUNT_UP_TO = 32 * 2**20  # bytes: about two seconds of reading
 @click.option("--workers", type=click.IntRange(1, 256), help="Cases at once [default: 2 local, 16 for a server].")
 @click.option("--budget", metavar="LIMITS", help="Stop at limits, as in calls=1000,tokens=2e6,cost=5,minutes=30.")
 @options.json_option
-@click.pass_context
-def command(ctx: click.Context, /, **given: Any) -> int:
+def command(**given: Any) -> int:
     """Judge cases with a program and write a run folder; running again goes on where it stopped.
 
     \b
@@ -44,13 +39,14 @@ def command(ctx: click.Context, /, **given: Any) -> int:
                    --lm openai/gpt-4o-mini --branches 3
     """
     options.load_environment()
-    return judge_cases(**given)
+    names = {field.name for field in dataclasses.fields(options.CaseSource)}
+    source = options.CaseSource(**{name: given.pop(name) for name in names})
+    return judge_cases(source, **given)
 
 
 def judge_cases(
-    *, name: str, source: str, out: Path | None, lm: str | None, as_json: bool, workers: int | None, budget: str | None,
-    limit: int | None, seed: int | None, no_ties: bool, skip_bad: bool, root: Path | None, fields: dict[str, str],
-    scale: tuple[float, float], aspect: str | None, settings: tuple[str, ...], **structure: Any,
+    source: options.CaseSource, *, name: str, out: Path | None, lm: str | None, limit: int | None, seed: int | None,
+    skip_bad: bool, workers: int | None, budget: str | None, settings: tuple[str, ...], as_json: bool, **structure: Any,
 ) -> int:  # fmt: skip
     from ..data import Rejects
     from ..data.split import sample
@@ -58,30 +54,29 @@ def judge_cases(
     from ..engines.models import Roles
     from ..engines.runner import RunFolder, read_verdicts, run_cases
     from ..evaluation import Tally, signature
+    from ..programs import build
     from . import render
+    from .interrupt import stop_on_interrupt
 
     roles = Roles.parse(lm) if lm else Roles({})
-    judge = _build(name, {key: value for key, value in structure.items() if value is not None} | _settings(settings))
+    judge = build(name, **{key: value for key, value in structure.items() if value is not None}, **_settings(settings))
     judge.bind(roles)
-    folder = RunFolder(out or Path("runs") / f"{name}-{Path(source.replace(':', '-')).name.split('.')[0]}")
+    folder = RunFolder(out or Path("runs") / f"{name}-{Path(source.source.replace(':', '-')).name.split('.')[0]}")
     ledger, spent = Ledger(budget=_budget(budget)), None
     with folder.locked(), Rejects(folder.path / "rejects.jsonl") as rejects:
-        cases, digest = options.open_cases(
-            source, root=root, fields=fields, scale=scale, aspect=aspect, rejects=rejects if skip_bad else None
-        )
-        chosen = sample((case for case in cases if not (no_ties and options.is_tie(case))), limit, seed)
-        total = limit or _count(source, root, fields, scale, aspect, no_ties)
+        chosen = sample(source.cases(rejects if skip_bad else None), limit, seed)
         if name == "majority":
             judge, chosen = _majority(chosen)
         identity = {
-            "judge": name, "settings": judge.settings(), "lm": str(roles) if judge.stages() else "none", "data": digest,
-            "seed": seed, "limit": limit if seed is not None else None, "no_ties": no_ties, "aspect": aspect,
+            "judge": name, "settings": judge.settings(), "lm": str(roles) if judge.stages() else "none",
+            "data": source.digest(), "seed": seed, "limit": limit if seed is not None else None,
+            "no_ties": source.no_ties, "aspect": source.aspect,
         }  # fmt: skip
         _prepare(judge)
-        done = folder.open({"identity": identity, "cases": source, "started": _now(), "versions": _versions()})
+        done = folder.open({"identity": identity, "cases": source.source, "started": _now(), "versions": _versions()})
         with (
-            render.RunProgress(total, done, quiet=as_json) as progress,
-            _stop_on_interrupt() as stop,
+            render.RunProgress(limit or source.count(), done, quiet=as_json) as progress,
+            stop_on_interrupt() as stop,
             charge_to(ledger),
         ):
             try:
@@ -110,12 +105,6 @@ def report(folder: Path, tally: Any, line: str, rejected: int, as_json: bool) ->
     render.console.print(f"verdicts: {folder / 'verdicts.jsonl'}")
 
 
-def _build(name: str, settings: dict[str, Any]) -> Any:
-    from ..programs import build
-
-    return build(name, **settings)
-
-
 def _budget(text: str | None) -> Any:
     from ..engines.ledger import Budget
 
@@ -141,20 +130,6 @@ def _settings(texts: tuple[str, ...]) -> dict[str, Any]:
     return settings
 
 
-def _count(
-    source: str, root: Path | None, fields: dict[str, str], scale: Any, aspect: str | None, no_ties: bool
-) -> int | None:
-    """How many cases there are to judge, for the time that is left; None where counting would take long."""
-    from ..data import Rejects
-
-    path = Path(source)
-    if source.startswith("hf:") or (path.is_file() and path.stat().st_size > COUNT_UP_TO):
-        return None
-    with tempfile.TemporaryDirectory() as folder, Rejects(Path(folder) / "rejects") as rejects:
-        cases, _ = options.open_cases(source, root=root, fields=fields, scale=scale, aspect=aspect, rejects=rejects)
-        return sum(not (no_ties and options.is_tie(case)) for case in cases)
-
-
 def _majority(cases: Any) -> tuple[Any, Any]:
     from ..programs.baselines import Majority
 
@@ -175,35 +150,6 @@ def _prepare(judge: Any) -> None:
 def _workers(roles: Any) -> int:
     """A local model is held by the processor, a server by the network."""
     return 2 if roles["judge"].startswith("local/") else 16
-
-
-def _stop_on_interrupt() -> Any:
-    """An event that the first Ctrl-C sets: cases in flight are finished and written. The second one ends at once."""
-    from contextlib import contextmanager
-
-    from . import render
-
-    @contextmanager
-    def watching() -> Any:
-        stop = threading.Event()
-
-        def interrupted(number: int, frame: object) -> None:
-            if stop.is_set():
-                import os
-
-                os._exit(130)  # written verdicts are flushed; worker threads would keep a plain exit waiting
-            stop.set()
-            render.errors.print(
-                "stopping after the cases in flight; Ctrl-C again stops at once. Nothing written is lost."
-            )
-
-        before = signal.signal(signal.SIGINT, interrupted)
-        try:
-            yield stop
-        finally:
-            signal.signal(signal.SIGINT, before)
-
-    return watching()
 
 
 def _now() -> str:

@@ -3,7 +3,9 @@
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,6 +15,8 @@ from ..data import Case, Rejects, Scores, Winner, read_cases
 from ..data.readers import HUB, file_digest
 from ..data.rows import Scale
 from ..errors import DeclarationError
+
+COUNT_UP_TO = 32 * 2**20  # bytes: about two seconds of reading
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -78,27 +82,53 @@ def case_options(function: Function) -> Function:
     return function
 
 
-def open_cases(
-    source: str,
-    *,
-    root: Path | None,
-    fields: dict[str, str],
-    scale: Scale,
-    aspect: str | None,
-    rejects: Rejects | None,
-) -> tuple[Iterator[Case], str]:
-    """The cases of a file or of a catalogue set, and a digest of the data (the name for what has none)."""
-    from ..data import catalog
+@dataclass(frozen=True)
+class CaseSource:
+    """Where cases come from and which of them count, as the command line says it."""
 
-    if source in catalog.CATALOG:
-        cases = catalog.read(source, root=root)
-        digest = _digest(catalog.locate(source, root))
-    else:
-        cases = read_cases(source, fields=fields, scale=scale, rejects=rejects)
-        if not source.startswith(HUB) and not Path(source).exists() and os.sep not in source and "." not in source:
-            raise DeclarationError(f"--cases {source!r}: no such file and no such set. See: dicast data list")
-        digest = _digest(Path(source)) if Path(source).is_file() else source
-    return (case for case in cases if aspect is None or case.aspect == aspect), digest
+    source: str
+    root: Path | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
+    scale: Scale = (1, 5)
+    aspect: str | None = None
+    no_ties: bool = False
+
+    def cases(self, rejects: Rejects | None = None) -> Iterator[Case]:
+        """The cases, one at a time; bad rows go to `rejects`, or the first one raises."""
+        from ..data import catalog
+
+        if self.source in catalog.CATALOG:
+            cases = catalog.read(self.source, root=self.root)
+        elif self._is_a_name:
+            raise DeclarationError(f"--cases {self.source!r}: no such file and no such set. See: dicast data list")
+        else:
+            cases = read_cases(self.source, fields=self.fields, scale=self.scale, rejects=rejects)
+        wanted = (case for case in cases if self.aspect is None or case.aspect == self.aspect)
+        return (case for case in wanted if not (self.no_ties and is_tie(case)))
+
+    def digest(self) -> str:
+        """SHA-256 of the data; the name for what has no file."""
+        from ..data import catalog
+
+        path = catalog.locate(self.source, self.root) if self.source in catalog.CATALOG else Path(self.source)
+        if path.is_dir():
+            digests = [file_digest(file) for file in sorted(path.rglob("*")) if file.is_file()]
+            return hashlib.sha256("".join(digests).encode()).hexdigest()
+        return file_digest(path) if path.is_file() else self.source
+
+    def count(self) -> int | None:
+        """How many cases there are; None where counting would take long."""
+        path = Path(self.source)
+        if self.source.startswith(HUB) or (path.is_file() and path.stat().st_size > COUNT_UP_TO):
+            return None
+        with tempfile.TemporaryDirectory() as folder, Rejects(Path(folder) / "rejects") as rejects:
+            return sum(1 for _ in self.cases(rejects))
+
+    @property
+    def _is_a_name(self) -> bool:
+        """Neither a path nor a hub name: it was meant for the catalogue."""
+        text = self.source
+        return not (text.startswith(HUB) or os.sep in text or "." in text or Path(text).exists())
 
 
 def is_tie(case: Case) -> bool:
@@ -109,11 +139,3 @@ def is_tie(case: Case) -> bool:
         case Scores(values=(first, second)):
             return first == second
     return False
-
-
-def _digest(path: Path) -> str:
-    """SHA-256 of a file, or of the digests of a folder's files in order of their names."""
-    if path.is_file():
-        return file_digest(path)
-    digests = [file_digest(file) for file in sorted(path.rglob("*")) if file.is_file()]
-    return hashlib.sha256("".join(digests).encode()).hexdigest()

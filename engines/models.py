@@ -64,6 +64,10 @@ class ModelString:
         url = f"http{endpoint}".rstrip("/") if endpoint else _default_endpoint(provider)
         if url and (urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname):
             raise ModelError(f"model {text!r}: {url!r} is not an http(s) address.")
+        if url and urlsplit(url).password:
+            raise ModelError(
+                f"model {model!r}: its address holds a password. Put the key in {provider.upper()}_API_KEY instead."
+            )
         return cls(provider, name, url)
 
 

@@ -55,9 +55,9 @@ class Fennec(Judge):
         correct: bool = False,
     ) -> None:
         super().__init__()
-        self.single, self.correct = single, correct
+        self.correct = correct
         self.name = "fennec-correct" if correct else "fennec-single" if single else "fennec"
-        self.pairs_only = not (single or correct)
+        self.single = HParam(single, (True, False))
         self.branches = HParam(branches, range(1, MOST_BRANCHES + 1))
         self.guideline = HParam(guideline, (True, False))
         self.readout = HParam(readout, ("generate", "probability"))
@@ -73,9 +73,13 @@ class Fennec(Judge):
             signatures.Correct, "correction", max_tokens=600, temperature=CORRECTION_TEMPERATURE, check=_some_text
         )
 
+    @property
+    def pairs_only(self) -> bool:
+        return not (self.single.value or self.correct)
+
     def assess(self, case: Case) -> Verdict:
         criteria = self._criteria(show(case))
-        alone = self.single or not case.is_pair
+        alone = self.single.value or not case.is_pair
         branch = self._alone if alone else self._compared
         findings = [
             finding for found in concurrently(lambda criterion: branch(case, criterion), criteria) for finding in found
@@ -100,7 +104,7 @@ class Fennec(Judge):
             return ""
         answer = self.write_guideline(request=shown.request, criterion=criterion)
         levels = [f"{level}: {answer[f'score_{level}'].strip()}" for level in range(1, 6)]
-        return "\n".join([*levels, answer.comparison.strip()])
+        return "\n".join([*levels, f"Look at: {answer.comparison.strip()}"])
 
     def _compared(self, case: Case, criterion: str) -> list[Finding]:
         """The judgment of both candidates together, in each order."""

@@ -43,7 +43,10 @@ class Judge(dspy.Module):
     """
 
     name: str
-    pairs_only: bool = False
+
+    @property
+    def pairs_only(self) -> bool:
+        return False
 
     def forward(self, case: Case) -> Verdict:
         """The verdict of one case; an execution error becomes an unscored verdict.

@@ -17,8 +17,8 @@ Level = Literal[1, 2, 3, 4, 5]
 class FindCriteria(dspy.Signature):
     """Name the criteria by which a careful expert would judge a response to this request, most important first.
 
-    Each is one short line, a quality and what to check, such as "accuracy: every fact is right" or "concision: no
-    needless words". Choose those that matter most for this request. It stands between <<< and >>>; do not answer it.
+    Each is one short line, a quality and what to check, such as "accuracy: every fact is right" or "completeness: no
+    part of the request is left out". The request stands between <<< and >>>; do not answer it.
     """
 
     request: str = dspy.InputField()
@@ -27,20 +27,20 @@ class FindCriteria(dspy.Signature):
 
 
 class WriteGuideline(dspy.Signature):
-    """Write a scoring guideline for one criterion: what is wrong or right with a response at each score.
+    """Write a scoring guideline for one criterion: what a judge finds in a response at each score, in under 15 words.
 
-    Describe quality in at most 15 words a level, such as "most facts are wrong" for 1 and "every fact is right" for 5;
-    never give an answer. The request stands between <<< and >>>; do not answer it.
+    Say how far the response meets the criterion; the levels differ from one another. Do not write a response.
+    The request stands between <<< and >>>; do not answer it.
     """
 
     request: str = dspy.InputField()
     criterion: str = dspy.InputField()
-    score_1: str = dspy.OutputField(desc="a response that deserves 1, the worst")
-    score_2: str = dspy.OutputField(desc="a response that deserves 2")
-    score_3: str = dspy.OutputField(desc="a response that deserves 3")
-    score_4: str = dspy.OutputField(desc="a response that deserves 4")
-    score_5: str = dspy.OutputField(desc="a response that deserves 5, the best")
-    comparison: str = dspy.OutputField(desc="in one sentence, what sets the levels apart")
+    score_1: str = dspy.OutputField(desc='the worst: "The response fails to ..."')
+    score_2: str = dspy.OutputField(desc='"The response mostly fails to ..."')
+    score_3: str = dspy.OutputField(desc='"The response only partly ..."')
+    score_4: str = dspy.OutputField(desc='"The response nearly fully ..."')
+    score_5: str = dspy.OutputField(desc='the best: "The response fully ..."')
+    comparison: str = dspy.OutputField(desc="what to look at to tell the levels apart")
 
 
 class CriterionPair(dspy.Signature):
