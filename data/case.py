@@ -9,10 +9,22 @@ from collections import Counter
 from hashlib import blake2b
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 Letter = Literal["a", "b", "tie"]
-NonEmpty = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+
+
+def encodable(text: str) -> str:
+    """The text, refused when no server could receive it (half of a UTF-16 pair, as cut-off JSON escapes leave it)."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"character {error.start} is half of a UTF-16 pair; repair the text") from None
+    return text
+
+
+Text = Annotated[str, AfterValidator(encodable)]
+NonEmpty = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True), AfterValidator(encodable)]
 
 SWAPPED: dict[Letter, Letter] = {"a": "b", "b": "a", "tie": "tie"}
 
@@ -31,7 +43,7 @@ class Record(BaseModel):
 class Candidate(Record):
     """One text to judge; it may be empty (a model can answer nothing)."""
 
-    text: str
+    text: Text
     system: str | None = Field(default=None, description="which model or author wrote it; never shown to a judge")
 
 
@@ -46,23 +58,23 @@ class Persona(Record):
     """Who one person is: named features (age, education, ...) and free text (arXiv 2406.11657)."""
 
     kind: Literal["persona"] = "persona"
-    features: dict[str, str] = Field(default_factory=dict)
-    text: str = ""
+    features: dict[str, Text] = Field(default_factory=dict)
+    text: Text = ""
 
 
 class Review(Record):
     """One text that a reviewer wrote about and scored."""
 
-    text: str
-    comment: str = ""
+    text: Text
+    comment: Text = ""
     score: float
 
 
 class Comparison(Record):
     """One earlier choice of a reviewer between two texts."""
 
-    response_a: str
-    response_b: str
+    response_a: Text
+    response_b: Text
     label: Letter
 
 
@@ -122,13 +134,13 @@ class Case(Record):
     """
 
     id: NonEmpty
-    query: str
+    query: Text
     candidates: Annotated[tuple[Candidate, ...], Field(min_length=1)]
     profile: Profile | None = None
-    aspect: str | None = None
+    aspect: Text | None = None
     label: Label | None = None
     votes: tuple[Label, ...] = ()
-    group: str | None = None
+    group: Text | None = None
     meta: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")

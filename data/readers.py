@@ -7,8 +7,8 @@ written there, counted, and reading goes on. Ids must be unique: a digest of eac
 import csv
 import gzip
 import hashlib
-import io
 import json
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +21,8 @@ from .case import Case
 from .rows import FieldError, Row, Scale, bad_row, explain, row_to_case
 
 HUB = "hf:"
+SURPLUS = "(more cells than the header)"
+BROKEN_GZIP = (gzip.BadGzipFile, EOFError, zlib.error)
 
 
 class Rejects:
@@ -66,12 +68,16 @@ def read_cases(
         DataError: the file cannot be read, or a row is bad or repeats an id (file, line, field, value).
     """
     name = str(source)
-    stem = name.removeprefix(HUB) if name.startswith(HUB) else Path(name).name.split(".")[0]
+    stem = name.removeprefix(HUB) if name.startswith(HUB) else Path(name.removesuffix(".gz")).stem
     seen: set[int] = set()
     for line, row in _rows(name, rejects):
         try:
+            if SURPLUS in row:
+                raise FieldError(
+                    "row", row[SURPLUS], "It has more cells than the header; quote texts that hold commas."
+                )
             if fields:
-                row = {**row, **{ours: row.get(theirs) for ours, theirs in fields.items()}}
+                row = _renamed(row, fields, first=not seen)
             case = row_to_case(row, default_id=f"{stem}:{line}", scale=scale)
             key = int.from_bytes(hashlib.blake2b(case.id.encode(), digest_size=8).digest())
             if key in seen:
@@ -85,6 +91,14 @@ def read_cases(
         yield case
 
 
+def _renamed(row: Row, fields: Mapping[str, str], *, first: bool) -> Row:
+    """The row with our names; a column that the first row lacks is a misspelt one."""
+    missing = [theirs for theirs in fields.values() if first and theirs not in row]
+    if missing:
+        raise FieldError("fields", missing[0], f"The rows have no such column; theirs are {', '.join(map(str, row))}.")
+    return {**row, **{ours: row.get(theirs) for ours, theirs in fields.items()}}
+
+
 def _rows(name: str, rejects: Rejects | None) -> Iterator[tuple[int, Row]]:
     if name.startswith(HUB):
         yield from _hub_rows(name.removeprefix(HUB))
@@ -94,7 +108,7 @@ def _rows(name: str, rejects: Rejects | None) -> Iterator[tuple[int, Row]]:
         raise DataError(
             f"{name}: there is no such file. Give a .jsonl, .csv or .parquet file, hf:NAME or a catalogue name."
         )
-    suffix = next((suffix for suffix in reversed(path.suffixes) if suffix != ".gz"), "")
+    suffix = next((suffix.lower() for suffix in reversed(path.suffixes) if suffix != ".gz"), "")
     if suffix == ".parquet":
         yield from _parquet_rows(path)
     elif suffix == ".csv":
@@ -126,22 +140,28 @@ def _jsonl_rows(path: Path, rejects: Rejects | None) -> Iterator[tuple[int, Row]
                     problem = f"byte {error.start} is not UTF-8. Save the file as UTF-8."
                 except json.JSONDecodeError as error:
                     problem = f"not JSON ({error.msg}, column {error.colno}). Write one JSON object a line."
+                except (ValueError, RecursionError) as error:  # a number of 5,000 digits, 100,000 brackets
+                    problem = f"not JSON that can be read ({error}). Write one JSON object a line."
                 if rejects is None:
                     raise DataError(f"{path} line {line}: {problem}")
                 rejects.add(line, problem, raw.decode("utf-8", "replace").rstrip("\n"))
-        except (gzip.BadGzipFile, EOFError) as error:
+        except BROKEN_GZIP as error:
             raise DataError(f"{path}: not a whole gzip file ({error}). Copy it again.") from None
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, Row]]:
     csv.field_size_limit(2**27)  # the default of 128 KiB is shorter than some documents
-    with _open(path) as binary, io.TextIOWrapper(binary, encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
+    with _open(path) as file:
+        lines = (raw.decode("utf-8" if number else "utf-8-sig") for number, raw in enumerate(file))
+        reader = csv.DictReader(lines, restkey=SURPLUS)
         try:
             for row in reader:
-                yield reader.line_num, {name: cell for name, cell in row.items() if name is not None}
+                yield reader.line_num, row
         except (csv.Error, UnicodeDecodeError) as error:
-            raise DataError(f"{path} line {reader.line_num}: not CSV in UTF-8 ({error}). Save it as such.") from None
+            line = reader.line_num + isinstance(error, UnicodeDecodeError)  # a line that is not decoded is not counted
+            raise DataError(f"{path} line {line}: not CSV in UTF-8 ({error}). Save it as such.") from None
+        except BROKEN_GZIP as error:
+            raise DataError(f"{path}: not a whole gzip file ({error}). Copy it again.") from None
 
 
 def _parquet_rows(path: Path) -> Iterator[tuple[int, Row]]:
@@ -166,11 +186,16 @@ def _hub_rows(name: str) -> Iterator[tuple[int, Row]]:
     except ImportError:
         raise DeclarationError(f"hf:{name}: reading from the hub needs datasets. pip install 'dicast[data]'") from None
     path, _, split = name.partition(":")
+    line = 0
     try:
         rows: Any = datasets.load_dataset(path, split=split or "train", streaming=True)
-    except Exception as error:  # the library raises many kinds: unknown name, no network, unknown split
-        raise DataError(f"hf:{name}: the data set cannot be loaded ({type(error).__name__}: {error}).") from None
-    yield from enumerate(rows, start=1)
+        for line, row in enumerate(rows, start=1):
+            yield line, row
+    except DataError:
+        raise
+    except Exception as error:  # the library raises many kinds: no such name or split, no network, a broken shard
+        told = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        raise DataError(f"hf:{name} after row {line}: the data set cannot be read ({told}).") from None
 
 
 def file_digest(path: Path) -> str:

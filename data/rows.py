@@ -10,7 +10,8 @@ The shape is told by the fields present. A row without `id` gets one from its fi
 """
 
 import json
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
@@ -30,8 +31,7 @@ class FieldError(ValueError):
     """A field of a row has a value that cannot be used; `field` and `value` say which."""
 
     def __init__(self, field: str, value: object, advice: str) -> None:
-        shown = json.dumps(value, ensure_ascii=False, default=str)
-        super().__init__(f"field {field!r} is {shown[:80]}{'...' if len(shown) > 80 else ''}. {advice}")
+        super().__init__(f"field {field!r} is {_shown(value)}. {advice}")
         self.field, self.value = field, value
 
 
@@ -46,11 +46,13 @@ def row_to_case(row: Row, *, default_id: str, scale: Scale = (1, 5)) -> Case:
         FieldError: a field is missing or has a value that cannot be used.
         pydantic.ValidationError: the whole does not make a case.
     """
-    identity = str(row.get("id") or default_id)
+    identity = default_id if row.get("id") in (None, "") else str(row["id"])
     if "candidates" in row:
-        return Case.model_validate(dict(row) | {"id": identity})
+        return Case.model_validate({name: _decoded(value) for name, value in row.items()} | {"id": identity})
     shape = _pairwise if "response_a" in row or "response_b" in row else _choice if "options" in row else _pointwise
     common = {name: row[name] for name in COMMON if row.get(name) not in (None, "")}
+    if "meta" in common:
+        common["meta"] = _decoded(common["meta"])
     if "aspect" in common:
         common["aspect"] = str(common["aspect"])
     if "group" in common:
@@ -79,6 +81,8 @@ def _pointwise(row: Row, scale: Scale) -> dict[str, Any]:
         if len(bounds) != 2:
             raise FieldError("scale", row["scale"], "Give the lowest and the highest score, as in [1, 5].")
         scale = (bounds[0], bounds[1])
+        if not scale[0] < scale[1]:
+            raise FieldError("scale", row["scale"], "The lowest score comes first and is below the highest.")
 
     def scores(field: str, value: object) -> Scores:
         try:
@@ -97,6 +101,8 @@ def _pointwise(row: Row, scale: Scale) -> dict[str, Any]:
 
 def _choice(row: Row, scale: Scale) -> dict[str, Any]:
     options = _list("options", row["options"])
+    if not all(isinstance(option, str) for option in options):
+        raise FieldError("options", row["options"], "Every option is a text.")
     if len(options) < 2:
         raise FieldError("options", row["options"], "A choice needs at least two options.")
 
@@ -108,7 +114,7 @@ def _choice(row: Row, scale: Scale) -> dict[str, Any]:
 
     return {
         "query": _query(row),
-        "candidates": tuple(Candidate(text=str(option)) for option in options),
+        "candidates": tuple(Candidate(text=option) for option in options),
         "label": None if row.get("label") in (None, "") else winner("label", row["label"]),
         "votes": tuple(winner("votes", vote) for vote in _list("votes", row.get("votes"))),
     }
@@ -120,21 +126,16 @@ def _profile(row: Row) -> Profile | None:
         return None
     if len(given) > 1:
         raise FieldError(given[1], row[given[1]], f"The row also has {given[0]!r}; a case is judged for one person.")
-    value = _decoded(row[given[0]])
-    builders: dict[str, Callable[[], Profile]] = {
-        "preference": lambda: Preference(text=str(value)),
-        "persona": lambda: (
-            Persona(features={name: str(feature) for name, feature in value.items()})
-            if isinstance(value, dict)
-            else Persona(text=str(value))
-        ),
-        "reviewer": lambda: Reviewer(
-            id=str(value),
-            reviews=tuple(_list("reviews", row.get("reviews"))),
-            comparisons=tuple(_list("comparisons", row.get("comparisons"))),
-        ),
-    }
-    return builders[given[0]]()
+    kind, value = given[0], row[given[0]]
+    if kind == "preference":
+        return Preference(text=str(value))
+    if kind == "reviewer":
+        reviews, comparisons = _list("reviews", row.get("reviews")), _list("comparisons", row.get("comparisons"))
+        return Reviewer(id=str(value), reviews=tuple(reviews), comparisons=tuple(comparisons))
+    features = _decoded(value)
+    if not isinstance(features, dict):
+        return Persona(text=str(value))
+    return Persona(features={name: str(feature) for name, feature in features.items() if feature not in (None, "")})
 
 
 def _query(row: Row) -> str:
@@ -160,11 +161,12 @@ def _letter(field: str, value: object) -> Winner:
 
 def _number(field: str, value: object) -> float:
     try:
-        if isinstance(value, bool):
-            raise TypeError
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise FieldError(field, value, "Give a number.") from None
+        number = math.nan if isinstance(value, bool) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise FieldError(field, value, "Give a number.")
+    return number
 
 
 def _list(field: str, value: object) -> list[Any]:
@@ -186,13 +188,20 @@ def _decoded(value: Any) -> Any:
     return value
 
 
+def _shown(value: object) -> str:
+    """A value as JSON, at most 80 characters of it; characters that cannot be printed are escaped."""
+    text = json.dumps(value, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace").decode()
+    return text if len(text) <= 80 else text[:80] + "..."
+
+
 def explain(error: Exception) -> str:
     """What is wrong with a row, in one line without the row's file and line."""
     if isinstance(error, ValidationError):
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
         message = first["msg"].removeprefix("Value error, ")
-        return f"field {field!r}: {message}." if field else f"{message}."
+        value = "" if first["type"] == "missing" else f" is {_shown(first['input'])}"
+        return f"field {field!r}{value}: {message}." if field else f"{message}."
     return str(error)
 
 

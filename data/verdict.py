@@ -102,7 +102,7 @@ class Verdict(Record):
             raise ValueError("an unscored verdict carries a reason, and no other verdict does")
         return self
 
-    def swapped(self) -> "Verdict":
+    def swapped(self) -> Self:
         """The verdict that the same judge owes the pair with its candidates exchanged."""
         winner = SWAPPED[self.winner] if isinstance(self.winner, str) else self.winner
         return self.model_copy(
@@ -124,6 +124,12 @@ class Judged(Verdict):
     label: Label | None = None
     votes: tuple[Label, ...] = ()
     group: str | None = None
+
+    def swapped(self) -> Self:
+        """The verdict and the label of the pair with its candidates exchanged."""
+        verdict = super().swapped()
+        label = self.label.swapped() if self.label else None
+        return verdict.model_copy(update={"label": label, "votes": tuple(vote.swapped() for vote in self.votes)})
 
     @classmethod
     def of(cls, case: Case, verdict: Verdict) -> "Judged":

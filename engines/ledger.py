@@ -4,6 +4,7 @@ DSPy's own usage tracker is copied into worker threads and forgets what they spe
 and locked; `charge_to(ledger, stage)` names it for the current context, and every LM call in that context is charged.
 """
 
+import math
 import threading
 import time
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from ..data import Usage
-from ..errors import BudgetSpent
+from ..errors import BudgetSpent, DeclarationError
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,10 @@ class Budget:
             name, _, amount = part.partition("=")
             try:
                 limits[cls.__dataclass_fields__[name].name] = float(amount)
+                if not 0 < limits[name] < math.inf:
+                    raise ValueError
             except (KeyError, ValueError):
-                raise ValueError(f"{part!r}: write calls=, tokens=, cost= or minutes= and a number.") from None
+                raise ValueError(f"{part!r}: write calls=, tokens=, cost= or minutes= and a number over 0.") from None
         return cls(**limits)
 
 
@@ -63,6 +66,7 @@ class Ledger:
 
         Raises:
             BudgetSpent: which limit, and how much of it is used.
+            DeclarationError: a limit on cost, and a model without a known price.
         """
         used, elapsed = self.total, (time.monotonic() - self._started) / 60
         spent = (
@@ -71,9 +75,12 @@ class Ledger:
             ("cost", used.cost or 0.0, self.budget.cost),
             ("minutes", elapsed, self.budget.minutes),
         )
+        if self.budget.cost is not None and used.calls and used.cost is None:
+            raise DeclarationError("budget: no price is known for this model. Give calls= or tokens= instead of cost=.")
         for name, amount, limit in spent:
             if limit is not None and amount >= limit:
-                raise BudgetSpent(f"budget: {amount:g} of {limit:g} {name} are used. Give more, or keep what is done.")
+                used_up = f"{amount:,.6g} of {limit:,.6g}" if limit < 1e6 else f"{amount:,.0f} of {limit:,.0f}"
+                raise BudgetSpent(f"budget: {used_up} {name} are used. Give more, or keep what is done.")
         if self.parent is not None:
             self.parent.check()
 

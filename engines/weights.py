@@ -104,7 +104,7 @@ def get_weights(name: str, *, source: Path | None = None, progress: Progress = s
     for fetch in fetchers:
         try:
             part = fetch(weights, target, progress)
-        except (OSError, ModelError, subprocess.CalledProcessError) as error:
+        except (OSError, ModelError, zipfile.BadZipFile) as error:
             failures.append(f"{fetch.__name__.removeprefix('_from_')}: {_first_line(error)}")
             continue
         digest = _sha256(part, weights.size, progress)

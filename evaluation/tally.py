@@ -109,7 +109,7 @@ class Tally:
         from scipy import stats
 
         judge, human = zip(*self.pairs, strict=True)
-        if len(set(judge)) < 2 or len(set(human)) < 2:
+        if _constant(judge) or _constant(human):
             return dict.fromkeys(("pearson", "spearman", "kendall"), math.nan)
         return {
             "pearson": float(stats.pearsonr(judge, human).statistic),
@@ -128,6 +128,11 @@ class Tally:
             **{name: value for name, value in self.correlations().items() if not math.isnan(value)},
             "usage": self.usage.model_dump(),
         }
+
+
+def _constant(scores: tuple[float, ...]) -> bool:
+    """All equal but for rounding, so that no correlation is defined."""
+    return max(scores) - min(scores) <= 1e-12 * max(1.0, abs(max(scores)))
 
 
 def _human_winner(judged: Judged) -> str | int | None:

@@ -10,11 +10,12 @@ from collections.abc import Iterable
 
 SHORTEST = 3
 CONTROL = re.compile(
-    r"<(?=\|[^<>|]{1,40}\|>)"  # <|im_start|>, <|eot_id|>, <|endoftext|>
+    r"<(?=[|｜][\w▁.-]{1,40}[|｜]>)"  # <|im_start|>, <|eot_id|>, <｜Assistant｜>
+    r"|<(?=/?(?:tool_call|tool_response|function_call|[A-Z]+(?:_[A-Z]+)*_TOKEN)>)"
     r"|<(?=/?(?:s|start_of_turn|end_of_turn|bos|eos|pad|unk|think)>)"
     r"|\[(?=\[ ?##)"  # [[ ## field ## ]]
     r"|<(?=<CUSTOM-TYPE)"  # what DSPy's adapters expand into images and files
-    r"|\[(?=/?(?:INST|SYS|SYSTEM_PROMPT|AVAILABLE_TOOLS)\])"
+    r"|\[(?=/?(?:INST|SYS|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])"
     r"|<(?=<SYS>>|</SYS>>)",
     re.IGNORECASE,
 )

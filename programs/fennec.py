@@ -62,7 +62,7 @@ class Fennec(Judge):
         self.guideline = HParam(guideline, (True, False))
         self.readout = HParam(readout, ("generate", "probability"))
         self.order = HParam(order, ("one", "both"))
-        self.tie_threshold = HParam(tie_threshold)
+        self.tie_threshold = HParam(tie_threshold, least=0.0)
         self.find_criteria = Stage(signatures.FindCriteria, "criteria", max_tokens=320, check=_some_criterion)
         self.write_guideline = Stage(signatures.WriteGuideline, "guideline", max_tokens=400)
         self.judge_pair = Stage(signatures.JudgePair, "judgment", max_tokens=400)

@@ -15,16 +15,21 @@ class HParam(Parameter):
 
     Args:
         value: the value to begin with.
-        choices: all values it may take; None means that `check` alone decides.
+        choices: all values it may take; None means any number.
+        least: the lowest number it may take.
     """
 
-    def __init__(self, value: Any, choices: Sequence[Any] | None = None) -> None:
-        self.choices = tuple(choices) if choices is not None else None
+    def __init__(self, value: Any, choices: Sequence[Any] | None = None, *, least: float | None = None) -> None:
+        self.choices, self.least = tuple(choices) if choices is not None else None, least
         self.value = self._checked(value)
 
     def _checked(self, value: Any) -> Any:
         if self.choices is not None and value not in self.choices:
             raise ValueError(f"must be one of {', '.join(map(str, self.choices))}, got {value!r}")
+        if self.choices is None and (isinstance(value, bool) or not isinstance(value, int | float)):
+            raise ValueError(f"must be a number, got {value!r}")
+        if self.least is not None and not value >= self.least:
+            raise ValueError(f"must be at least {self.least:g}, got {value!r}")
         return value
 
     def set(self, value: Any) -> None:

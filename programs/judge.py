@@ -124,15 +124,15 @@ class Judge(dspy.Module):
 
 
 def show(case: Case, order: Order = "ab") -> Shown:
-    """The case as shown in `order`; the fence is the same in both orders."""
+    """The case as shown in `order`; the responses share a fence, which is the same in both orders."""
     profile = profile_text(case)
     texts = [candidate.text for candidate in case.candidates]
-    fence = Fence([case.query, profile, *texts])
+    fence = Fence(texts)
     return Shown(
-        request=fence(case.query),
+        request=Fence([case.query])(case.query),  # of its own, so that cases of one request ask the same questions
         responses=tuple(fence(text) for text in (texts if order == "ab" else texts[::-1])),
         aspect=case.aspect or OVERALL,
-        profile=fence(profile) if profile else "",
+        profile=Fence([profile])(profile) if profile else "",
     )
 
 

@@ -23,7 +23,7 @@ def conclude(
     Args:
         findings: scores (one per candidate) or a distribution over a and b (and tie), or both kinds.
         candidates: how many were judged; 1 gives scores alone, 2 a pair's verdict, more the best one's index.
-        tie_threshold: margins of at most this much are ties, in log-odds.
+        tie_threshold: a pair's margin of at most this much is a tie, in log-odds; not negative.
         score_weight: log-odds per point of score difference, summed over criteria.
     """
     scores = mean_scores(findings)
@@ -50,10 +50,12 @@ def mean_scores(findings: Sequence[Finding]) -> tuple[float, ...] | None:
     if not total:
         return None
     columns = zip(*(finding.scores or () for finding in scored), strict=True)
-    return tuple(
-        math.fsum(finding.weight * score for finding, score in zip(scored, column, strict=True)) / total
-        for column in columns
-    )
+
+    def mean(column: tuple[float, ...]) -> float:
+        value = math.fsum(finding.weight * score for finding, score in zip(scored, column, strict=True)) / total
+        return min(max(value, min(column)), max(column))  # rounding may leave the scale by one last bit
+
+    return tuple(mean(column) for column in columns)
 
 
 def mean_levels(findings: Sequence[Finding]) -> dict[str, float] | None:
@@ -65,17 +67,14 @@ def mean_levels(findings: Sequence[Finding]) -> dict[str, float] | None:
 
 
 def margin(findings: Sequence[Finding], score_weight: float = 1.0) -> float:
-    """The log-odds of a against b: letters averaged over orders, score differences summed over criteria and averaged
+    """The log-odds of a against b: letters averaged by weight, score differences summed over criteria and averaged
     over orders, added. Exchanging the candidates negates it exactly."""
-    letters = [
-        math.log(max(finding.distribution["a"], FLOOR)) - math.log(max(finding.distribution["b"], FLOOR))
-        for finding in findings
-        if finding.distribution
-    ]
+    lettered = [(finding.weight, finding.distribution) for finding in findings if finding.distribution]
+    letters = [w * (math.log(max(p["a"], FLOOR)) - math.log(max(p["b"], FLOOR))) for w, p in lettered]
     scored = [finding for finding in findings if finding.scores]
     orders = len({finding.order for finding in scored}) or 1
     differences = [finding.weight * (finding.scores[0] - finding.scores[1]) for finding in scored if finding.scores]
-    letter_margin = math.fsum(letters) / len(letters) if letters else 0.0
+    letter_margin = math.fsum(letters) / math.fsum(w for w, _ in lettered) if letters else 0.0
     return letter_margin + score_weight * (math.fsum(differences) / orders)
 
 

@@ -14,9 +14,8 @@ from ..data import Case, Finding, Verdict
 from ..engines.concurrency import concurrently
 from ..signatures import pref as signatures
 from .direct import expected_level
-from .fence import Fence
 from .hparam import HParam
-from .judge import Judge, profile_text, verdict_of
+from .judge import Judge, show, verdict_of
 from .stage import Stage
 
 MOST_FACTORS = 10
@@ -68,7 +67,7 @@ class Pref(Judge):
         self.factors = HParam(factors, range(1, 16))
         self.personalise = HParam(personalise, (True, False))
         self.readout = HParam(readout, ("generate", "probability"))
-        self.tie_threshold = HParam(tie_threshold)
+        self.tie_threshold = HParam(tie_threshold, least=0.0)
         self.factual_threshold = HParam(factual_threshold)
         self.cover = Stage(signatures.Cover, "coverage", max_tokens=700, check=_some_factor)
         self.prefer = Stage(signatures.Personalise, "preference", max_tokens=600)
@@ -76,13 +75,10 @@ class Pref(Judge):
         self.score_probability = Stage(signatures.ScoreAnswerProbability, "score")
 
     def assess(self, case: Case) -> Verdict:
-        profile = profile_text(case) if self.personalise.value else ""
-        fence = Fence([case.query, profile, *(candidate.text for candidate in case.candidates)])
-        question, person = fence(case.query), fence(profile) if profile else ""
+        shown = show(case)
+        question, person = shown.request, shown.profile if self.personalise.value else ""
         guideline = "\n".join(str(factor) for factor in self.guideline(question, person))
-        readings = concurrently(
-            lambda candidate: self._score(question, person, guideline, fence(candidate.text)), case.candidates
-        )
+        readings = concurrently(lambda response: self._score(question, person, guideline, response), shown.responses)
         scores, explanations, coverages = zip(*readings, strict=True)
         told = [f"({index + 1}) {text}" for index, text in enumerate(explanations) if text]
         finding = Finding(

@@ -115,7 +115,9 @@ def test_fennec_by_probability_reads_each_score_from_one_token():
 def test_fennec_shows_the_model_one_guideline_per_criterion():
     _, requests = run("fennec", PAIR, order="one")
     judged = [prompt(r) for r in requests if "score_a" in asked_for(r)]
-    assert all("1: level 1\n2: level 2\n3: level 3\n4: level 4\n5: level 5\nLook at: more is better" in text for text in judged)
+    assert all(
+        "1: level 1\n2: level 2\n3: level 3\n4: level 4\n5: level 5\nLook at: more is better" in text for text in judged
+    )
 
 
 def test_fennec_single_scores_each_text_alone():
