@@ -13,12 +13,17 @@ import socket
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ..errors import ModelError
 from .weights import CATALOG, DEFAULT, Progress, find_weights, get_weights
+
+if TYPE_CHECKING:
+    from dspy.clients.engines.lm15_engine import LM15Engine
+
+    from .lm import MeteredLM, Transport
 
 # Must be set before DSPy is first imported: without it the first use fetches price metadata over the network.
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
@@ -79,29 +84,25 @@ def _default_endpoint(provider: str) -> str | None:
     return url.rstrip("/") if url else None
 
 
-@cache
-def _lm_lock() -> threading.Lock:
-    return threading.Lock()
+_lms: "dict[tuple[str, bool], MeteredLM]" = {}
+_lock = threading.Lock()
 
 
-_lms: dict[tuple[str, bool], object] = {}
-
-
-def get_lm(text: str, *, cache: bool = True):  # type: ignore[no-untyped-def]  # MeteredLM; dspy is imported inside
+def get_lm(text: str, *, cache: bool = True) -> "MeteredLM":
     """The LM of a model string; the same object for the same string, so that equal calls meet.
 
     Raises:
         ModelError: an unknown model, a missing key or a weights file that cannot be used.
     """
     parsed = ModelString.parse(text)
-    with _lm_lock():
+    with _lock:
         key = (parsed.identity, cache)
         if key not in _lms:
             _lms[key] = _build(parsed, cache)
         return _lms[key]
 
 
-def _build(parsed: ModelString, cache: bool):  # type: ignore[no-untyped-def]
+def _build(parsed: ModelString, cache: bool) -> "MeteredLM":
     from .lm import MeteredLM, Transport
 
     if parsed.provider == "local":
@@ -141,7 +142,7 @@ def _local_weights(name: str) -> tuple[Path, str]:
     return get_weights(name), f"local/{name}-{weights.sha256[:12]}"
 
 
-def _endpoint_engine(url: str, key: str | None):  # type: ignore[no-untyped-def]
+def _endpoint_engine(url: str, key: str | None) -> "LM15Engine":
     """DSPy's native engine on one OpenAI-compatible address, private to this LM."""
     from dspy import lm15
     from dspy.clients.engines.lm15_engine import LM15Engine
@@ -164,7 +165,7 @@ def _endpoint_engine(url: str, key: str | None):  # type: ignore[no-untyped-def]
     return LM15Engine(config)
 
 
-def _provider_transport(parsed: ModelString):  # type: ignore[no-untyped-def]
+def _provider_transport(parsed: ModelString) -> "Transport":
     import dspy
     from dspy import lm15
     from dspy.clients.engines.litellm_engine import LiteLLMEngine

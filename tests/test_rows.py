@@ -218,7 +218,7 @@ def test_a_dumped_case_is_a_row() -> None:
 
 
 def test_a_dumped_case_with_a_misspelt_field_is_refused() -> None:
-    assert told(TAKEN, lable={"value": "a"}).startswith("field 'lable' is {\"value\": \"a\"}: Extra inputs")
+    assert told(TAKEN, lable={"value": "a"}).startswith('field \'lable\' is {"value": "a"}: Extra inputs')
 
 
 @pytest.mark.parametrize("name", ["query", "question", "context"])
