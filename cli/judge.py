@@ -100,6 +100,7 @@ def report(folder: Path, tally: Any, line: str, rejected: int, as_json: bool) ->
         options.print_json({"out": str(folder), "signature": line, "rejected": rejected, **tally.as_dict()})
         return
     render.console.print(render.summary(tally, line))
+    render.console.print(f"usage: {render.spent(tally.usage)}")
     if rejected:
         render.console.print(f"{rejected:,} bad rows are in {folder / 'rejects.jsonl'}")
     render.console.print(f"verdicts: {folder / 'verdicts.jsonl'}")

@@ -61,7 +61,6 @@ def summary(tally: Tally, signature: str) -> Table:
         table.add_row(name, told, f"{len(tally.pairs):,}", "judge's scores against people's, all texts")
     for reason, count in tally.reasons.most_common():
         table.add_row("unscored", reason, f"{count:,}", "counted in coverage alone")
-    table.add_row("usage", spent(tally.usage))
     return table
 
 
