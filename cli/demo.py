@@ -51,15 +51,15 @@ def command(lm: str | None, out: Path, limit: int | None, fresh: bool, as_json: 
     print_(f"[bold]1[/]  {len(chosen)} built-in pairs, labelled by the package's authors; the judge is {model}")
     once = _run(chosen, out / "asked-once", model, evidence="pairwise", readout="generate", order="one")
     print_(f"   asked once, in one order: accuracy {render.share(once.accuracy)}")
-    read = _run(chosen, out / "probabilities", model, evidence="both", readout="probability", order="both")
-    print_(f"   probabilities read, both orders and each text alone: accuracy {render.share(read.accuracy)}")
+    read = _run(chosen, out / "probabilities", model, evidence="pairwise", readout="probability", order="both")
+    print_(f"   probabilities read, in both orders: accuracy {render.share(read.accuracy)}")
 
     print_("\n[bold]2[/]  one Fennec judgment: criteria, guideline, judgment in both orders, correction")
     case = next(case for case in pairs if case.id == FENNEC_CASE)
     print_(_judgment("fennec-correct", case, model, branches=FENNEC_BRANCHES))
     print_("   Where the two orders disagree, scores cancel out: a judge that follows the order ties.", style="dim")
     print_("\n[bold]3[/]  one PREF judgment: which answer suits this person")
-    print_(_judgment("pref", preference, model, factors=5))
+    print_(_judgment("pref", preference, model, factors=5, readout="probability"))
 
     from ..evaluation import Tally
     from ..programs import build
@@ -70,7 +70,7 @@ def command(lm: str | None, out: Path, limit: int | None, fresh: bool, as_json: 
     rows = [
         ["the longer response wins", render.share(longer.accuracy), 0],
         ["asked once, one order", render.share(once.accuracy), once.usage.calls + once.usage.cached],
-        ["probabilities, both orders + each alone", render.share(read.accuracy), read.usage.calls + read.usage.cached],
+        ["probabilities read, both orders", render.share(read.accuracy), read.usage.calls + read.usage.cached],
     ]
     print_("\n[bold]4[/]  before and after")
     print_(render.indented(render.table(["judge", "accuracy [95 % CI]", "calls"], rows)))

@@ -7,6 +7,7 @@ decides. A download that is cut off goes on where it stopped.
 
 import hashlib
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,7 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from ..errors import ModelError
 from ..home import home
@@ -130,11 +132,14 @@ def _from_file(source: Path) -> Callable[[Weights, Path, Progress], Path]:
 
 
 def _from_hub(weights: Weights, target: Path, progress: Progress) -> Path:
-    from huggingface_hub import hf_hub_download
+    from huggingface_hub import constants, hf_hub_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
     repository, file = weights.hub
     progress(f"asking the hub for {repository}", 0, weights.size)
+    address = urlsplit(constants.ENDPOINT)
+    with socket.create_connection((str(address.hostname), address.port or 443), timeout=5):
+        pass  # where nothing answers, say so at once: the library tries six times and prints each
     try:
         return Path(hf_hub_download(repository, file, local_dir=target.parent / "hub", etag_timeout=5))
     except (HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled) as error:

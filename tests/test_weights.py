@@ -5,7 +5,9 @@ Wheels are real ones, made here and downloaded by the real pip from a folder; th
 
 import hashlib
 import os
+import socket
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import huggingface_hub
@@ -136,6 +138,21 @@ def test_progress_ends_at_the_size_of_the_file(tmp_path: Path) -> None:
 # the hub
 
 
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Something listens at the hub's address."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", f"http://127.0.0.1:{server.getsockname()[1]}")
+        yield
+
+
+def test_a_hub_that_does_not_answer_is_passed_over_at_once(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(ModelError, match="no source gave the file. hub: .*refused"):
+        get_weights("tiny")
+
+
+@pytest.mark.usefixtures("hub")
 def test_the_hub_is_asked_first(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def download(repository: str, file: str, *, local_dir: Path, etag_timeout: float) -> str:
         assert (repository, file) == TINY.hub
@@ -147,6 +164,7 @@ def test_the_hub_is_asked_first(store: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert files(store / "hub") == []
 
 
+@pytest.mark.usefixtures("hub")
 def test_a_wrong_file_of_the_hub_is_deleted_and_the_wheels_are_asked(
     tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
