@@ -61,19 +61,21 @@ def command(lm: str | None, out: Path, limit: int | None, fresh: bool, as_json: 
     print_("\n[bold]3[/]  one PREF judgment: which answer suits this person")
     print_(_judgment("pref", preference, model, factors=5, readout="probability"))
 
-    from ..evaluation import Tally
+    from ..evaluation import Proportion, Tally
     from ..programs import build
 
     longer = Tally()
     for case in chosen:
         longer.add(_judged(case, build("longer")(case)))
+    first = render.share(Proportion(once.winners["a"], once.scored))
     rows = [
-        ["the longer response wins", render.share(longer.accuracy), 0],
-        ["asked once, one order", render.share(once.accuracy), once.usage.calls + once.usage.cached],
-        ["probabilities read, both orders", render.share(read.accuracy), read.usage.calls + read.usage.cached],
+        ["the longer response wins", render.share(longer.accuracy), "no", 0],
+        ["asked once, one order", render.share(once.accuracy), f"names the first: {first}", once.usage.calls],
+        ["probabilities read, both orders", render.share(read.accuracy), "no", read.usage.calls],
     ]
     print_("\n[bold]4[/]  before and after")
-    print_(render.indented(render.table(["judge", "accuracy [95 % CI]", "calls"], rows)))
+    columns = ["judge", "accuracy [95 % CI]", "does the order decide?", "calls"]
+    print_(render.indented(render.table(columns, rows)))
     print_(f"   {len(chosen)} pairs are too few to rank judges; docs/results has larger runs.", style="dim")
     print_(f"   verdicts: {out}/asked-once/verdicts.jsonl, {out}/probabilities/verdicts.jsonl")
     seconds = time.monotonic() - started

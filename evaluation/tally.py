@@ -57,6 +57,7 @@ class Tally:
     agreeing: int = 0
     both_orders_labelled: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
+    winners: Counter[str] = field(default_factory=Counter)
     usage: Usage = field(default_factory=Usage)
     pairs: list[tuple[float, float]] = field(default_factory=list, repr=False)  # (judge's score, human score)
 
@@ -67,6 +68,8 @@ class Tally:
             self.reasons[judged.reason or judged.status] += 1
             return
         self.scored += 1
+        if judged.winner is not None:
+            self.winners[str(judged.winner)] += 1
         if isinstance(judged.label, Scores) and judged.scores and len(judged.scores) == 1:
             self.pairs.append((judged.scores[0], judged.label.values[0]))
         human = _human_winner(judged)
