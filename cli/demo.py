@@ -31,12 +31,14 @@ def command(lm: str | None, out: Path, limit: int | None, fresh: bool, as_json: 
       dicast demo --lm openai/gpt-4o-mini
     """
     from ..data import read_cases
+    from ..engines.cache import configure_cache
     from ..engines.models import DEFAULT_MODEL, prepare
     from . import render
 
     options.load_environment()
     model = lm or DEFAULT_MODEL
     started = time.monotonic()
+    configure_cache()
     if fresh and out.exists():
         import shutil
 

@@ -140,9 +140,11 @@ def _majority(cases: Any) -> tuple[Any, Any]:
 
 def _prepare(judge: Any) -> None:
     """Make every model ready before the first case, with a progress bar for a download."""
+    from ..engines.cache import configure_cache
     from ..engines.models import prepare
     from . import render
 
+    configure_cache()
     for model in {stage.model for stage in judge.stages()}:
         with render.download_progress() as progress:
             prepare(model, progress)
