@@ -59,8 +59,9 @@ def judge_cases(
     from .interrupt import stop_on_interrupt
 
     roles = Roles.parse(lm) if lm else Roles({})
-    judge = build(name, **{key: value for key, value in structure.items() if value is not None}, **_settings(settings))
-    judge.bind(roles)
+    given = {key: value for key, value in structure.items() if value is not None}
+    judge = build(name, **(given | _settings(settings))).bind(roles)
+    digest = source.digest()
     folder = RunFolder(out or Path("runs") / f"{name}-{Path(source.source.replace(':', '-')).name.split('.')[0]}")
     ledger, spent = Ledger(budget=_budget(budget)), None
     with folder.locked(), Rejects(folder.path / "rejects.jsonl") as rejects:
@@ -69,7 +70,7 @@ def judge_cases(
             judge, chosen = _majority(chosen)
         identity = {
             "judge": name, "settings": judge.settings(), "lm": str(roles) if judge.stages() else "none",
-            "data": source.digest(), "seed": seed, "limit": limit if seed is not None else None,
+            "data": digest, "seed": seed, "limit": limit if seed is not None else None,
             "no_ties": source.no_ties, "aspect": source.aspect,
         }  # fmt: skip
         _prepare(judge)

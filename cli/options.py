@@ -14,7 +14,7 @@ import click
 from ..data import Case, Rejects, Scores, Winner, read_cases
 from ..data.readers import HUB, file_digest
 from ..data.rows import Scale
-from ..errors import DeclarationError
+from ..errors import DataError
 
 COUNT_UP_TO = 32 * 2**20  # bytes: about two seconds of reading
 
@@ -97,38 +97,52 @@ class CaseSource:
         """The cases, one at a time; bad rows go to `rejects`, or the first one raises."""
         from ..data import catalog
 
+        self.path()
         if self.source in catalog.CATALOG:
             cases = catalog.read(self.source, root=self.root)
-        elif self._is_a_name:
-            raise DeclarationError(f"--cases {self.source!r}: no such file and no such set. See: dicast data list")
         else:
             cases = read_cases(self.source, fields=self.fields, scale=self.scale, rejects=rejects)
         wanted = (case for case in cases if self.aspect is None or case.aspect == self.aspect)
         return (case for case in wanted if not (self.no_ties and is_tie(case)))
 
-    def digest(self) -> str:
-        """SHA-256 of the data; the name for what has no file."""
+    def path(self) -> Path | None:
+        """Where the data lies; None on the hub.
+
+        Raises:
+            DeclarationError: neither a file, nor a set of the catalogue, nor on the hub.
+        """
         from ..data import catalog
 
-        path = catalog.locate(self.source, self.root) if self.source in catalog.CATALOG else Path(self.source)
-        if path.is_dir():
-            digests = [file_digest(file) for file in sorted(path.rglob("*")) if file.is_file()]
-            return hashlib.sha256("".join(digests).encode()).hexdigest()
-        return file_digest(path) if path.is_file() else self.source
+        if self.source in catalog.CATALOG:
+            return catalog.locate(self.source, self.root)
+        if self.source.startswith(HUB):
+            return None
+        if Path(self.source).is_file():
+            return Path(self.source)
+        told = (
+            "there is no such file" if os.sep in self.source or "." in self.source else "no such file and no such set"
+        )
+        raise DataError(
+            f"--cases {self.source}: {told}. Give a .jsonl, .csv or .parquet file, hf:NAME, or a set: dicast data list"
+        )
+
+    def digest(self) -> str:
+        """SHA-256 of the data; the name for what is on the hub."""
+        path = self.path()
+        if path is None:
+            return self.source
+        if path.is_file():
+            return file_digest(path)
+        digests = [file_digest(file) for file in sorted(path.rglob("*")) if file.is_file()]
+        return hashlib.sha256("".join(digests).encode()).hexdigest()
 
     def count(self) -> int | None:
         """How many cases there are; None where counting would take long."""
-        path = Path(self.source)
-        if self.source.startswith(HUB) or (path.is_file() and path.stat().st_size > COUNT_UP_TO):
+        path = self.path()
+        if path is None or (path.is_file() and path.stat().st_size > COUNT_UP_TO):
             return None
         with tempfile.TemporaryDirectory() as folder, Rejects(Path(folder) / "rejects") as rejects:
             return sum(1 for _ in self.cases(rejects))
-
-    @property
-    def _is_a_name(self) -> bool:
-        """Neither a path nor a hub name: it was meant for the catalogue."""
-        text = self.source
-        return not (text.startswith(HUB) or os.sep in text or "." in text or Path(text).exists())
 
 
 def is_tie(case: Case) -> bool:

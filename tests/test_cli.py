@@ -65,8 +65,8 @@ def test_ties_can_be_left_out_and_a_sample_is_drawn_by_seed(elsewhere, capsys):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["judge", "--cases", "nowhere.jsonl"], "dicast: nowhere.jsonl: there is no such file."),
-        (["judge", "--cases", "nosuchset"], "dicast: --cases 'nosuchset': no such file and no such set."),
+        (["judge", "--cases", "nowhere.jsonl"], "dicast: --cases nowhere.jsonl: there is no such file."),
+        (["judge", "--cases", "nosuchset"], "dicast: --cases nosuchset: no such file and no such set."),
         (["judge", "--cases", "bad.jsonl"], "dicast: bad.jsonl line 2: field 'label' is \"left\". Use a, b or tie."),
         (["judge", "--cases", "broken.jsonl"], "dicast: broken.jsonl line 1: not JSON ("),
         (["judge", "--cases", "pairs.jsonl", "--judge", "fenec"], "dicast: judge 'fenec': there is no such program."),
@@ -96,6 +96,7 @@ def test_what_is_wrong_is_one_clear_line_and_exit_code_three(elsewhere, capsys, 
     errors = capsys.readouterr().err
     assert told in errors
     assert "Traceback" not in errors
+    assert not (elsewhere / "runs").exists() or arguments[2] in ("bad.jsonl", "broken.jsonl", "pairs.jsonl")
     assert len([line for line in errors.splitlines() if line.startswith(("dicast:", "Error:"))]) == 1
 
 
