@@ -87,21 +87,25 @@ def judge_cases(
         tally = Tally()
         for judged in read_verdicts(folder.path):
             tally.add(judged)
-        report(folder.path, tally, signature(identity, tally.cases), rejects.count, as_json)
+        report(folder.path, tally, signature(identity, tally.cases), rejects.count, ledger.stages, as_json)
     if spent is not None:
         render.errors.print(f"dicast: {spent} The run goes on where it stopped.", markup=False)
         return INCONCLUSIVE
     return STOPPED if stop.is_set() else 0
 
 
-def report(folder: Path, tally: Any, line: str, rejected: int, as_json: bool) -> None:
+def report(folder: Path, tally: Any, line: str, rejected: int, stages: dict[str, Any], as_json: bool) -> None:
+    """Print the measures of the whole run, and what each stage cost this time."""
     from . import render
 
     if as_json:
-        options.print_json({"out": str(folder), "signature": line, "rejected": rejected, **tally.as_dict()})
+        told = {"out": str(folder), "signature": line, "rejected": rejected, **tally.as_dict()}
+        options.print_json(told | {"stages": {stage: usage.model_dump() for stage, usage in stages.items()}})
         return
     render.console.print(render.summary(tally, line))
     render.console.print(f"usage: {render.spent(tally.usage)}")
+    for stage, usage in stages.items() if len(stages) > 1 else ():
+        render.console.print(f"  {stage}: {render.spent(usage)}, {usage.seconds:.1f} s of model time", style="dim")
     if rejected:
         render.console.print(f"{rejected:,} bad rows are in {folder / 'rejects.jsonl'}")
     render.console.print(f"verdicts: {folder / 'verdicts.jsonl'}")

@@ -121,6 +121,7 @@ def test_a_server_is_judged_by_with_every_program(elsewhere, capsys):
             told = json.loads(capsys.readouterr().out)
             assert told["scored"] == 3
             assert server.asked.total() == told["usage"]["calls"]
+            assert sum(stage["calls"] for stage in told["stages"].values()) == told["usage"]["calls"]
 
 
 def test_keys_reach_the_server_and_no_file(elsewhere, capsys, monkeypatch):
