@@ -32,6 +32,7 @@ class MockServer:
     asked: Counter[str] = field(default_factory=Counter)
     bodies: list[dict[str, Any]] = field(default_factory=list)
     served_faults: Counter[str] = field(default_factory=Counter)
+    keys: list[str] = field(default_factory=list)
     most_at_once: int = 0
     url: str = ""
 
@@ -108,6 +109,7 @@ def serve(server: MockServer) -> Iterator[MockServer]:
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            server.keys.append(self.headers["Authorization"] or "")
             with server.busy():
                 fault = server.draw_fault()
                 time.sleep(server.delay)

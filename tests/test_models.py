@@ -1,0 +1,106 @@
+"""Model strings: what they mean, what they refuse, and where the calls go."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mock_server import MockServer, serve
+
+from dicast.cli import run
+from dicast.engines.models import DEFAULT_MODEL, ModelString, Roles, get_lm
+from dicast.errors import ModelError
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("openai/gpt-4o-mini", ("openai", "gpt-4o-mini", None)),
+        ("openai:/gpt-4o-mini", ("openai", "gpt-4o-mini", None)),  # MLflow's spelling
+        ("openai/org/name@http://h:1/v1/", ("openai", "org/name", "http://h:1/v1")),
+        ("hosted_vllm/qwen", ("hosted_vllm", "qwen", "http://127.0.0.1:8000/v1")),
+        ("ollama/llama3:8b", ("ollama", "llama3:8b", "http://127.0.0.1:11434/v1")),
+        ("local//models/x.gguf", ("local", "/models/x.gguf", None)),
+    ],
+)
+def test_a_model_string_names_provider_model_and_endpoint(text, parts, monkeypatch):
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_BASE", "OLLAMA_API_BASE", "HOSTED_VLLM_API_BASE"):
+        monkeypatch.delenv(name, raising=False)
+    parsed = ModelString.parse(text)
+    assert (parsed.provider, parsed.model, parsed.endpoint) == parts
+
+
+def test_a_base_url_in_the_environment_makes_an_endpoint(monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:8123/v1")
+    assert ModelString.parse("openai/x").identity == "openai/x@http://127.0.0.1:8123/v1"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("gpt-4o", "a model string has a provider and a name"),
+        ("qwen2.5-coder-1.5b", "Did you mean local/qwen2.5-coder-1.5b"),
+        ("openai/", "a model string has a provider and a name"),
+        ("openai/x@http://", "is not an http(s) address"),
+        ("openai/x@http://me:secret@host/v1", "its address holds a password. Put the key in OPENAI_API_KEY"),
+    ],
+)
+def test_a_wrong_model_string_is_told(text, told):
+    with pytest.raises(ModelError) as caught:
+        ModelString.parse(text)
+    assert told in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_roles_fall_back_to_the_judge_and_then_to_the_default():
+    roles = Roles.parse("local/a.gguf,criteria=openai/b")
+    assert (roles["criteria"], roles["judgment"]) == ("openai/b", "local/a.gguf")
+    assert Roles.parse("criteria=openai/b")["judgment"] == DEFAULT_MODEL
+    assert str(roles) == "judge=local/a.gguf,criteria=openai/b"
+
+
+@pytest.mark.parametrize("text", ["", "judge=", "openai/a,openai/b", "criteria=openai/a,criteria=openai/b"])
+def test_wrong_roles_are_refused(text):
+    with pytest.raises(ModelError):
+        Roles.parse(text)
+
+
+def test_one_string_is_one_lm_so_that_equal_calls_meet():
+    assert get_lm("openai/same@http://127.0.0.1:9/v1") is get_lm("openai/same@http://127.0.0.1:9/v1")
+
+
+def test_a_key_in_a_dotenv_file_is_used_and_the_environment_comes_first(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HOSTED_VLLM_API_KEY", raising=False)
+    Path(".env").write_text("HOSTED_VLLM_API_KEY=from-the-file\nOPENAI_API_KEY=not-this-one\n")
+    Path("pairs.jsonl").write_text(json.dumps({"query": "q", "response_a": "x", "response_b": "y"}) + "\n")
+    monkeypatch.setenv("OPENAI_API_KEY", "from-the-environment")
+    with serve(MockServer()) as server:
+        for provider in ("hosted_vllm", "openai"):
+            arguments = ["judge", "--cases", "pairs.jsonl", "--out", provider, "--json"]
+            assert run([*arguments, "--lm", f"{provider}/m@{server.url}"]) == 0
+    monkeypatch.delenv("HOSTED_VLLM_API_KEY", raising=False)  # load_dotenv has set it
+    assert set(server.keys) == {"Bearer from-the-file", "Bearer from-the-environment"}
+
+
+@pytest.mark.slow
+def test_a_provider_without_a_native_route_goes_through_litellm(tmp_path):
+    code = (
+        "import dicast\n"
+        "case = dicast.Case(id='1', query='q', candidates=[{'text': 'x'}, {'text': 'y'}])\n"
+        "for readout in ('generate', 'probability'):\n"
+        "    verdict = dicast.judge('direct', lm='lm_studio/m', readout=readout, evidence='pairwise')(case)\n"
+        "    assert (verdict.status, verdict.usage.calls) == ('scored', 2), verdict\n"
+        "from dicast.engines.models import get_lm\n"
+        "print(type(get_lm('lm_studio/m').transport.inner).__name__)\n"
+    )
+    with serve(MockServer()) as server:
+        environment = {"LM_STUDIO_API_BASE": server.url, "LM_STUDIO_API_KEY": "x", "DSPY_CACHEDIR": str(tmp_path)}
+        result = subprocess.run(
+            [sys.executable, "-c", code], env=os.environ | environment, capture_output=True, text=True
+        )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.strip() == "LiteLLMEngine"
+    assert server.asked.total() == 4
