@@ -96,7 +96,8 @@ def _renamed(row: Row, fields: Mapping[str, str], *, first: bool) -> Row:
     missing = [theirs for theirs in fields.values() if first and theirs not in row]
     if missing:
         raise FieldError("fields", missing[0], f"The rows have no such column; theirs are {', '.join(map(str, row))}.")
-    return {**row, **{ours: row.get(theirs) for ours, theirs in fields.items()}}
+    other = {name: value for name, value in row.items() if name not in fields.values()}
+    return {**other, **{ours: row.get(theirs) for ours, theirs in fields.items()}}
 
 
 def _rows(name: str, rejects: Rejects | None) -> Iterator[tuple[int, Row]]:

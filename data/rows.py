@@ -6,7 +6,8 @@
     profile    reviewer, reviews, response, score              (+ scale)
     case       a Case as `Case.model_dump()` writes it
 
-The shape is told by the fields present. A row without `id` gets one from its file and line.
+The shape is told by the fields present. A row without `id` gets one from its file and line. Other columns that hold
+a text or a number are kept in `meta`.
 """
 
 import json
@@ -24,6 +25,10 @@ Scale = tuple[float, float]
 
 LETTERS = {"a": "a", "b": "b", "tie": "tie", "response_a": "a", "response_b": "b"}
 COMMON = ("aspect", "group", "meta")
+KNOWN = {
+    *COMMON, "id", "query", "question", "context", "response_a", "response_b", "system_a", "system_b", "label", "votes",
+    "response", "system", "score", "scale", "options", "preference", "persona", "reviewer", "reviews", "comparisons",
+}  # fmt: skip
 SHAPES = "pairwise (query, response_a, response_b), pointwise (query, response), choice (query, options)"
 
 
@@ -53,6 +58,9 @@ def row_to_case(row: Row, *, default_id: str, scale: Scale = (1, 5)) -> Case:
     common = {name: row[name] for name in COMMON if row.get(name) not in (None, "")}
     if "meta" in common:
         common["meta"] = _decoded(common["meta"])
+    other = {name: value for name, value in row.items() if name not in KNOWN and isinstance(value, str | int | float)}
+    if other and isinstance(common.get("meta", {}), dict):  # any other meta is refused below
+        common["meta"] = other | common.get("meta", {})
     if "aspect" in common:
         common["aspect"] = str(common["aspect"])
     if "group" in common:

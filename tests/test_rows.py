@@ -251,8 +251,13 @@ def test_an_empty_common_field_is_as_if_missing(field: str) -> None:
     assert made(PAIR, **{field: ""}) == made(PAIR, **{field: None}) == made(PAIR)
 
 
-def test_fields_that_no_shape_knows_are_left_alone() -> None:
-    assert made(PAIR, timestamp=17, nested={"x": [1]}) == made(PAIR)
+def test_other_columns_are_kept_in_meta_when_they_hold_a_text_or_a_number() -> None:
+    assert made(PAIR, timestamp=17, nested={"x": [1]}).meta == {"timestamp": 17}
+    assert made(PAIR, timestamp=17, meta={"timestamp": 1, "x": 2}).meta == {"timestamp": 1, "x": 2}
+
+
+def test_a_meta_that_is_no_object_is_refused_beside_other_columns() -> None:
+    assert told(PAIR, timestamp=17, meta="text").startswith("field 'meta' is \"text\"")
 
 
 def test_a_bad_row_names_its_source_and_line() -> None:
