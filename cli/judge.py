@@ -102,7 +102,8 @@ def report(folder: Path, tally: Any, line: str, rejected: int, stages: dict[str,
         told = {"out": str(folder), "signature": line, "rejected": rejected, **tally.as_dict()}
         options.print_json(told | {"stages": {stage: usage.model_dump() for stage, usage in stages.items()}})
         return
-    render.console.print(render.summary(tally, line))
+    render.console.print(line, style="dim", soft_wrap=True)
+    render.console.print(render.summary(tally))
     render.console.print(f"usage: {render.spent(tally.usage)}")
     for stage, usage in stages.items() if len(stages) > 1 else ():
         render.console.print(f"  {stage}: {render.spent(usage)}, {usage.seconds:.1f} s of model time", style="dim")

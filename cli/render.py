@@ -47,9 +47,9 @@ def spent(usage: Usage) -> str:
     return f"{usage.calls:,} calls ({usage.cached:,} more from the cache), {tokens}{money}"
 
 
-def summary(tally: Tally, signature: str) -> Table:
+def summary(tally: Tally) -> Table:
     """The table at the end of a run."""
-    table = Table(title=signature, title_justify="left", title_style="dim", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
     for name in ("", "value [95 % CI]", "n", "what"):
         table.add_column(name, justify="right" if name == "n" else "left")
     for name, meaning in MEASURES.items():

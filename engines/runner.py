@@ -24,6 +24,7 @@ from ..errors import BudgetSpent, DeclarationError, Infrastructure, RunError
 
 FORMAT = 1
 ASK_AGAIN = ("infrastructure", "budget")  # reasons that say nothing of the case itself
+STOP_WITHIN = 0.2  # seconds until a stop reaches the cases that wait for a worker
 SYNC_EVERY = 5.0  # seconds between forced writes to the disk, against a power cut
 
 
@@ -171,8 +172,13 @@ def run_cases(
                 in_flight[pool.submit(copy_context().run, judge, case)] = case
             if not in_flight:
                 break
-            finished, _ = wait(in_flight, return_when=FIRST_COMPLETED)
-            for future in finished:
+            finished, _ = wait(in_flight, timeout=STOP_WITHIN, return_when=FIRST_COMPLETED)
+            if problem is not None or stop.is_set():
+                for future in [
+                    future for future in in_flight if future.cancel()
+                ]:  # not begun yet: left for the next run
+                    del in_flight[future]
+            for future in finished & in_flight.keys():
                 case = in_flight.pop(future)
                 try:
                     verdict = future.result()

@@ -18,6 +18,7 @@ from dspy.utils import exceptions as lm_errors
 from ..engines.adapter import CompactAdapter
 from ..engines.ledger import stage_of_calls
 from ..engines.models import get_lm
+from ..engines.readout import ProbabilityLM
 from ..errors import ContextOverflow, Infrastructure, ModelError, ParseFailure, Refusal
 
 RETRY_TEMPERATURE = 0.7
@@ -96,8 +97,6 @@ class Stage(dspy.Module):
                 raise Infrastructure(f"stage {self.role!r}, model {lm.model!r}: {_one_line(error)}") from error
 
     def _read(self, lm: Any, inputs: dict[str, Any]) -> dspy.Prediction:
-        from ..engines.readout import ProbabilityLM
-
         decision_lm = lm if getattr(lm, "supports_decision_requests", False) else ProbabilityLM(lm)
         with record_evidence() as evidence:
             prediction = self.ask(lm=decision_lm, **inputs)

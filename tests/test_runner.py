@@ -129,6 +129,20 @@ def test_cases_are_read_no_faster_than_they_are_judged(tmp_path):
     assert 50 <= len(ids(tmp_path)) < 80
 
 
+def test_a_stop_finishes_what_has_begun_and_leaves_what_waits(tmp_path):
+    stop, begun = threading.Event(), []
+
+    def slow(case):
+        begun.append(case.id)
+        stop.set()
+        time.sleep(0.6)
+        return verdict(case)
+
+    run_cases(slow, cases(50), opened(tmp_path), workers=2, on_verdict=lambda judged: None, stop=stop)
+    assert Counter(begun) == ids(tmp_path)
+    assert len(begun) <= 2
+
+
 @pytest.fixture
 def rows(tmp_path):
     path = tmp_path / "pairs.jsonl"
