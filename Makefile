@@ -40,7 +40,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@touch $@
 
 constraints:
-	uv pip compile pyproject.toml --extra local --extra data --extra dev --universal --python-version 3.11 \
+	uv pip compile pyproject.toml --extra local --extra data --extra baselines --extra dev --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-annotate --no-header -o constraints.txt
 
 clean:

@@ -26,6 +26,7 @@ from . import INCONCLUSIVE, STOPPED, options
 )
 @click.option("--seed", type=int, help="Draw the cases of --limit at random with this seed.")
 @click.option("--no-ties", is_flag=True, help="Leave out cases that people call a tie.")
+@click.option("--no-refusals", is_flag=True, help="Leave out cases with a response that declines to answer.")
 @click.option("--workers", type=click.IntRange(1, 256), help="Cases at once [default: 2 local, 16 for a server].")
 @click.option("--budget", metavar="LIMITS", help="Stop at limits, as in calls=1000,tokens=2e6,cost=5,minutes=30.")
 @options.json_option
@@ -55,6 +56,7 @@ def judge_cases(
     from ..engines.runner import RunFolder, read_verdicts, run_cases
     from ..evaluation import Tally, signature
     from ..programs import build
+    from ..programs.baselines import Fitted
     from . import render
     from .interrupt import stop_on_interrupt
 
@@ -66,12 +68,13 @@ def judge_cases(
     ledger, spent = Ledger(budget=_budget(budget)), None
     with folder.locked(), Rejects(folder.path / "rejects.jsonl") as rejects:
         chosen = sample(source.cases(rejects if skip_bad else None), limit, seed)
-        if name == "majority":
-            judge, chosen = _majority(chosen)
+        if isinstance(judge, Fitted):
+            kept = list(chosen)
+            judge, chosen = judge.fit(kept), iter(kept)
         identity = {
             "judge": name, "settings": judge.settings(), "lm": str(roles) if judge.stages() else "none",
             "data": digest, "seed": seed, "limit": limit if seed is not None else None,
-            "no_ties": source.no_ties, "aspect": source.aspect,
+            "no_ties": source.no_ties, "no_refusals": source.no_refusals, "aspect": source.aspect,
         }  # fmt: skip
         _prepare(judge)
         done = folder.open({"identity": identity, "cases": source.source, "started": _now(), "versions": _versions()})
@@ -135,13 +138,6 @@ def _settings(texts: tuple[str, ...]) -> dict[str, Any]:
         except json.JSONDecodeError:
             settings[name] = value
     return settings
-
-
-def _majority(cases: Any) -> tuple[Any, Any]:
-    from ..programs.baselines import Majority
-
-    kept = list(cases)
-    return Majority(kept), iter(kept)
 
 
 def _prepare(judge: Any) -> None:

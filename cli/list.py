@@ -24,7 +24,7 @@ def command(as_json: bool) -> None:
         judge = program.build()
         stages = list(dict.fromkeys(stage.role for stage in judge.stages()))
         rows.append({
-            "name": program.name, "summary": program.summary, "judges": program.judges, "stages": stages,
+            "name": program.name, "summary": program.summary, "inputs": program.inputs, "stages": stages,
             "parameters": judge.settings(), "calls": program.calls, "source": program.source,
         })  # fmt: skip
     if as_json:
@@ -35,4 +35,4 @@ def command(as_json: bool) -> None:
         if row["stages"]:
             parameters = ", ".join(f"{name}={value}" for name, value in row["parameters"].items())
             render.console.print(f"    stages {' -> '.join(row['stages'])}; {parameters}", style="dim")
-        render.console.print(f"    judges {row['judges']}; calls {row['calls']}; {row['source']}", style="dim")
+        render.console.print(f"    judges {row['inputs']}; calls {row['calls']}; {row['source']}", style="dim")

@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 
 import click
 
-from ..data import Case, Rejects, Scores, Winner, read_cases
+from ..data import Case, Rejects, Scores, Winner, read_cases, rows
 from ..data.readers import HUB, file_digest
+from ..data.refusals import has_refusal
 from ..data.rows import Scale
 from ..errors import DataError
 
@@ -38,14 +39,10 @@ def print_json(value: object) -> None:
 
 
 def parse_scale(_: click.Context, __: click.Parameter, text: str) -> Scale:
-    low, dots, high = text.partition("..")
     try:
-        scale = (float(low), float(high))
-    except ValueError:
-        scale = (0, 0)
-    if not dots or not scale[0] < scale[1]:
-        raise click.BadParameter(f"{text!r} is no scale. Write LO..HI, as in 1..5.")
-    return scale
+        return rows.parse_scale(text)
+    except ValueError as error:
+        raise click.BadParameter(f"{error}.") from None
 
 
 def parse_fields(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
@@ -92,6 +89,7 @@ class CaseSource:
     scale: Scale = (1, 5)
     aspect: str | None = None
     no_ties: bool = False
+    no_refusals: bool = False
 
     def cases(self, rejects: Rejects | None = None) -> Iterator[Case]:
         """The cases, one at a time; bad rows go to `rejects`, or the first one raises."""
@@ -103,6 +101,7 @@ class CaseSource:
         else:
             cases = read_cases(self.source, fields=self.fields, scale=self.scale, rejects=rejects)
         wanted = (case for case in cases if self.aspect is None or case.aspect == self.aspect)
+        wanted = (case for case in wanted if not (self.no_refusals and has_refusal(case)))
         return (case for case in wanted if not (self.no_ties and is_tie(case)))
 
     def path(self) -> Path | None:

@@ -1,6 +1,6 @@
 """Cases and verdicts, and how they are read, split and found."""
 
-from .case import Candidate, Case, Comparison, Persona, Preference, Review, Reviewer, Scores, Winner
+from .case import Candidate, Case, Comparison, Persona, Preference, Review, Reviewer, Scores, Turn, Winner
 from .readers import Rejects, read_cases
 from .split import split
 from .verdict import Correction, Finding, Judged, Usage, Verdict
@@ -18,6 +18,7 @@ __all__ = [
     "Review",
     "Reviewer",
     "Scores",
+    "Turn",
     "Usage",
     "Verdict",
     "Winner",

@@ -47,6 +47,13 @@ class Candidate(Record):
     system: str | None = Field(default=None, description="which model or author wrote it; never shown to a judge")
 
 
+class Turn(Record):
+    """One turn of the conversation that leads to the query."""
+
+    role: Literal["system", "user", "assistant"]
+    text: Text
+
+
 class Preference(Record):
     """What one person said they like or avoid (PREF)."""
 
@@ -79,12 +86,13 @@ class Comparison(Record):
 
 
 class Reviewer(Record):
-    """A reviewer's history: k reviews, or k earlier comparisons (PerSE)."""
+    """A reviewer's history: reviews, or earlier comparisons (PerSE); `scale` is that of the reviews' scores."""
 
     kind: Literal["reviewer"] = "reviewer"
     id: NonEmpty
     reviews: tuple[Review, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
+    scale: tuple[float, float] = (1, 10)
 
 
 Profile = Annotated[Preference | Persona | Reviewer, Field(discriminator="kind")]
@@ -94,9 +102,12 @@ class Winner(Record):
     """Which candidate won: a letter for a pair, an index from 0 for a choice among more."""
 
     value: Letter | int
+    certainty: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        default=None, description="how sure the annotator said to be"
+    )
 
     def swapped(self) -> "Winner":
-        return self if isinstance(self.value, int) else Winner(value=SWAPPED[self.value])
+        return self if isinstance(self.value, int) else self.model_copy(update={"value": SWAPPED[self.value]})
 
 
 class Scores(Record):
@@ -127,6 +138,7 @@ class Case(Record):
 
     `votes` holds the individual annotators' labels, in no order, and may be empty; `group` names what must not
     straddle a split (a person, a prompt); `aspect` is what the label is about ("coherence"), None for overall.
+    `history` holds the turns before the query when the candidates answer the last turn of a conversation.
 
     Raises:
         pydantic.ValidationError: a label that does not fit the candidates (letters are for pairs, an index must
@@ -135,6 +147,7 @@ class Case(Record):
 
     id: NonEmpty
     query: Text
+    history: tuple[Turn, ...] = ()
     candidates: Annotated[tuple[Candidate, ...], Field(min_length=1)]
     profile: Profile | None = None
     aspect: Text | None = None
@@ -163,8 +176,10 @@ class Case(Record):
 
     @property
     def split_key(self) -> str:
-        """What must not straddle a split: the group, else a digest of the query."""
-        return self.group if self.group is not None else digest(self.query)
+        """What must not straddle a split: the group, else a digest of the conversation."""
+        return (
+            self.group if self.group is not None else digest("\n".join([*(t.text for t in self.history), self.query]))
+        )
 
     def swapped(self) -> "Case":
         """The same pair with the candidates exchanged, labels and votes included.

@@ -154,7 +154,7 @@ def _profile(row: Row) -> list[Case]:
         id=row["id"],
         query="",
         candidates=(Candidate(text=row["text"]),),
-        profile=Reviewer(id=row["reviewer"], reviews=reviews),
+        profile=Reviewer(id=row["reviewer"], reviews=reviews, scale=(lo, hi)),
         label=Scores(values=(row["score"],), lo=lo, hi=hi),
         group=row["reviewer"],
         meta={**row["meta"], "review": row["review"], "titles": [one["title"] for one in row["reviews"]]},
@@ -214,14 +214,15 @@ SENTENCE = re.compile(
 
 
 def persona(sets: dict[str, str]) -> Persona:
-    """The persona behind feature-set texts: the full text (else what the parts say) and its named features.
+    """The persona behind feature-set texts: the full text (else what the parts say) and every named feature.
 
     Example:
         >>> persona({"least_imp_feature": "The person is 35-44 years old."}).features
         {'age': '35-44'}
     """
     text = sets.get("all_features") or " ".join(dict.fromkeys(sets.values()))
-    matches = (SENTENCE.fullmatch(sentence) for sentence in text.rstrip(".").split(". "))
+    said = (part for part in (text, *sets.values()) for part in part.rstrip(".").split(". "))
+    matches = (SENTENCE.fullmatch(sentence) for sentence in said)
     named = {name: value for match in matches if match for name, value in match.groupdict().items() if value}
     return Persona(features=named, text=text)
 

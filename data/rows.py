@@ -6,7 +6,8 @@
     profile    reviewer, reviews, response, score              (+ scale)
     case       a Case as `Case.model_dump()` writes it
 
-The shape is told by the fields present. A row without `id` gets one from its file and line. Other columns that hold
+`query` may be a conversation, a list of {role, content} that ends with the user's turn. The shape is told by the fields
+present. A row without `id` gets one from its file and line. Other columns that hold
 a text or a number are kept in `meta`.
 """
 
@@ -18,7 +19,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..errors import DataError
-from .case import Candidate, Case, Label, Persona, Preference, Profile, Reviewer, Scores, Winner
+from .case import Candidate, Case, Label, Persona, Preference, Profile, Reviewer, Scores, Turn, Winner
 
 Row = Mapping[str, Any]
 Scale = tuple[float, float]
@@ -30,6 +31,18 @@ KNOWN = {
     "response", "system", "score", "scale", "options", "preference", "persona", "reviewer", "reviews", "comparisons",
 }  # fmt: skip
 SHAPES = "pairwise (query, response_a, response_b), pointwise (query, response), choice (query, options)"
+
+
+def parse_scale(text: str) -> Scale:
+    """The scale that "1..5" names; raises ValueError for anything else."""
+    low, dots, high = text.partition("..")
+    try:
+        scale = (float(low), float(high))
+    except ValueError:
+        scale = (0, 0)
+    if not dots or not -math.inf < scale[0] < scale[1] < math.inf:
+        raise ValueError(f"{text!r} is no scale; write LO..HI, as in 1..5")
+    return scale
 
 
 class FieldError(ValueError):
@@ -72,7 +85,7 @@ def _pairwise(row: Row, scale: Scale) -> dict[str, Any]:
     label = None if row.get("label") in (None, "") else _letter("label", row["label"])
     votes = _list("votes", row.get("votes"))
     return {
-        "query": _query(row),
+        **_query(row),
         "candidates": tuple(
             Candidate(text=_text(row, f"response_{side}"), system=row.get(f"system_{side}")) for side in "ab"
         ),
@@ -100,7 +113,7 @@ def _pointwise(row: Row, scale: Scale) -> dict[str, Any]:
             raise FieldError(field, value, f"{reason.capitalize()}; give the scale with --scale LO..HI.") from None
 
     return {
-        "query": _query(row),
+        **_query(row),
         "candidates": (Candidate(text=_text(row, "response"), system=row.get("system")),),
         "label": None if row.get("score") in (None, "") else scores("score", row["score"]),
         "votes": tuple(scores("votes", vote) for vote in _list("votes", row.get("votes"))),
@@ -121,7 +134,7 @@ def _choice(row: Row, scale: Scale) -> dict[str, Any]:
         return Winner(value=("a", "b")[int(index)] if len(options) == 2 else int(index))
 
     return {
-        "query": _query(row),
+        **_query(row),
         "candidates": tuple(Candidate(text=option) for option in options),
         "label": None if row.get("label") in (None, "") else winner("label", row["label"]),
         "votes": tuple(winner("votes", vote) for vote in _list("votes", row.get("votes"))),
@@ -139,18 +152,26 @@ def _profile(row: Row) -> Profile | None:
         return Preference(text=str(value))
     if kind == "reviewer":
         reviews, comparisons = _list("reviews", row.get("reviews")), _list("comparisons", row.get("comparisons"))
-        return Reviewer(id=str(value), reviews=tuple(reviews), comparisons=tuple(comparisons))
+        scale = {"scale": tuple(_list("scale", row["scale"]))} if row.get("scale") else {}
+        return Reviewer(id=str(value), reviews=tuple(reviews), comparisons=tuple(comparisons), **scale)
     features = _decoded(value)
     if not isinstance(features, dict):
         return Persona(text=str(value))
     return Persona(features={name: str(feature) for name, feature in features.items() if feature not in (None, "")})
 
 
-def _query(row: Row) -> str:
+def _query(row: Row) -> dict[str, Any]:
+    """`query`, and `history` when it is a conversation."""
     name = next((name for name in ("query", "question", "context") if row.get(name) is not None), None)
     if name is None:
         raise FieldError("query", None, "Give what was asked of the model (it may be an empty text).")
-    return _text(row, name)
+    turns = _decoded(row[name])
+    if not isinstance(turns, list) or not turns or not all(isinstance(turn, dict) and "role" in turn for turn in turns):
+        return {"query": _text(row, name)}
+    history = tuple(Turn(role=turn["role"], text=turn.get("content", turn.get("text"))) for turn in turns)
+    if history[-1].role != "user":
+        raise FieldError(name, turns, "A conversation ends with the user's turn, which the responses answer.")
+    return {"query": history[-1].text, "history": history[:-1]}
 
 
 def _text(row: Row, field: str) -> str:

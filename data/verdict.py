@@ -42,17 +42,28 @@ class Finding(Record):
     Scores, levels and distribution stand in the case's own order, whatever order was shown. `order` is None when each
     candidate was read alone. `levels` holds, for each candidate, the probabilities of the scale's levels, lowest first.
     `coverage` is the probability that the model gave to the offered options at all (None: the answer was written).
+    `certainty` is what the model stated in words. A finding without scores and distribution is a factor of a guideline:
+    its weight, whether the person's profile `added` it, and its weight by the data set's own explanation.
     """
 
     criterion: str
     guideline: str = ""
     weight: float = 1.0
+    added: bool = False
+    explained_weight: float | None = None
+    member: str = Field(default="", description="which judge of a panel found it")
     order: Order | None = None
     scores: tuple[float, ...] | None = None
     levels: tuple[tuple[Probability, ...], ...] | None = None
     distribution: dict[str, Probability] | None = None
     coverage: Probability | None = None
+    certainty: Probability | None = None
     explanation: str = ""
+
+    @property
+    def is_factor(self) -> bool:
+        """A line of a guideline rather than a reading of the candidates."""
+        return self.scores is None and self.distribution is None
 
     def swapped(self) -> "Finding":
         """The same evidence for the pair with its candidates exchanged."""
@@ -67,11 +78,17 @@ class Finding(Record):
 
 
 class Correction(Record):
-    """A weak candidate rewritten: which one, the new text, and the criteria that it failed."""
+    """A weak candidate rewritten: which one, the new text, and the criteria that it failed.
+
+    `before` and `after` are the mean scores of the old and the new text, each judged alone by all criteria; None when
+    the new text was not judged.
+    """
 
     candidate: int
     text: str
     criteria: tuple[str, ...] = ()
+    before: float | None = None
+    after: float | None = None
 
 
 class Verdict(Record):
@@ -80,6 +97,7 @@ class Verdict(Record):
     `winner` is a letter for a pair and an index for a choice; `scores` has one score per candidate on the judge's
     scale; `certainty` is the probability of the verdict as the judge sees it (not calibrated unless a head was
     fitted); `consistent` says whether both orders, each taken alone, name the same winner (None: one order asked).
+    `notes` say what a reader must know of a scored verdict, such as what a cap on words cut away.
     """
 
     case_id: str
@@ -92,6 +110,7 @@ class Verdict(Record):
     certainty: Probability | None = None
     findings: tuple[Finding, ...] = ()
     rationale: str = ""
+    notes: tuple[str, ...] = ()
     corrections: tuple[Correction, ...] = ()
     consistent: bool | None = None
     usage: Usage = Usage()
@@ -124,17 +143,20 @@ class Judged(Verdict):
     label: Label | None = None
     votes: tuple[Label, ...] = ()
     group: str | None = None
+    systems: tuple[str | None, ...] = ()
 
     def swapped(self) -> Self:
         """The verdict and the label of the pair with its candidates exchanged."""
-        verdict = super().swapped()
         label = self.label.swapped() if self.label else None
-        return verdict.model_copy(update={"label": label, "votes": tuple(vote.swapped() for vote in self.votes)})
+        votes = tuple(vote.swapped() for vote in self.votes)
+        return super().swapped().model_copy(update={"label": label, "votes": votes, "systems": self.systems[::-1]})
 
     @classmethod
     def of(cls, case: Case, verdict: Verdict) -> "Judged":
         fields = {name: getattr(verdict, name) for name in Verdict.model_fields}
-        return cls(**fields, label=case.label, votes=case.votes, group=case.split_key)
+        systems = tuple(candidate.system for candidate in case.candidates)
+        named = systems if any(systems) else ()
+        return cls(**fields, label=case.label, votes=case.votes, group=case.split_key, systems=named)
 
 
 def swap_distribution(distribution: dict[str, float] | None) -> dict[str, float] | None:

@@ -19,6 +19,7 @@ from ..errors import ModelError
 from .adapter import heading, sections, text_of
 
 TOP = 20  # alternatives asked for; 20 is the most that OpenAI's API gives
+YES, NO = ("Yes", "YES", "yes"), ("No", "NO", "no")  # arXiv 2304.00723, section 3.1; with or without a space before
 DECORATION = string.whitespace + "()[]{}*\"'`.:,Ġ▁"
 
 
@@ -57,6 +58,35 @@ class ProbabilityLM(BaseLM):
         return self
 
 
+class YesNoLM(ProbabilityLM):
+    """Answers a Noul question with the words Yes and No, not with letters (the implicit score of arXiv 2304.00723).
+
+    Its evidence holds `words`: the probability of each yes- and no-word among the `TOP` most probable tokens, by rank.
+    """
+
+    def _ask(self, state: Mapping[str, Any], question: Mapping[str, Any]) -> dict[str, Any]:
+        asked = f"{sections(state['inputs'])}\n\n{question['instructions']} Answer with Yes or No.\nAnswer:"
+        told = _demos_text(state.get("demos", ())) + asked
+        request = Request(
+            model=self.inner.model,
+            system=str(state["instructions"]),
+            messages=(Message.user(told),),
+            config=Config(max_tokens=1, temperature=0.0, logprobs=TOP),
+        )
+        words = [(rank, token.strip(" Ġ▁"), p) for rank, (token, p) in enumerate(top_tokens(self.inner(request)), 1)]
+        said = [(rank, word, p) for rank, word, p in words if word in (*YES, *NO)]
+        p_yes, p_no = yes_no_mass(said)
+        total = p_yes + p_no
+        return {"noul": p_yes / total if total else 0.5, "coverage": min(1.0, total), "words": said}
+
+
+def yes_no_mass(words: Sequence[tuple[int, str, float]], top: int = TOP) -> tuple[float, float]:
+    """The probability on yes-words and on no-words among the `top` most probable tokens; words are (rank, word, p)."""
+    yes = math.fsum(p for rank, word, p in words if word in YES and rank <= top)
+    no = math.fsum(p for rank, word, p in words if word in NO and rank <= top)
+    return yes, no
+
+
 def options_of(question: Mapping[str, Any]) -> tuple[Sequence[str], dict[str, Any]]:
     """The marks (A, B, ... or 1, 2, ...) and the options with their descriptions, in order.
 
@@ -85,6 +115,23 @@ def read_options(response: Response, marks: Sequence[str]) -> tuple[list[float],
     Raises:
         ModelError: the server returned no token probabilities.
     """
+    mass = dict.fromkeys(marks, 0.0)
+    for token, p in top_tokens(response):
+        mark = token.strip(DECORATION).upper()
+        if mark in mass:
+            mass[mark] += p
+    coverage = min(1.0, math.fsum(mass.values()))
+    if coverage <= 0:
+        return [1 / len(marks)] * len(marks), 0.0
+    return [p / math.fsum(mass.values()) for p in mass.values()], coverage
+
+
+def top_tokens(response: Response) -> list[tuple[str, float]]:
+    """The first token's alternatives with their probabilities, the most probable first.
+
+    Raises:
+        ModelError: the server returned no token probabilities.
+    """
     if not response.logprobs:
         raise ModelError(
             f"model {response.model!r}: the server returned no token probabilities. Use --readout generate, or a "
@@ -92,15 +139,7 @@ def read_options(response: Response, marks: Sequence[str]) -> tuple[list[float],
         )
     first = response.logprobs[0]
     tokens = {token.token: token.logprob for token in (*first.top, first)}
-    mass = dict.fromkeys(marks, 0.0)
-    for token, logprob in tokens.items():
-        mark = token.strip(DECORATION).upper()
-        if mark in mass:
-            mass[mark] += math.exp(logprob)
-    coverage = min(1.0, math.fsum(mass.values()))
-    if coverage <= 0:
-        return [1 / len(marks)] * len(marks), 0.0
-    return [p / math.fsum(mass.values()) for p in mass.values()], coverage
+    return sorted(((token, math.exp(logprob)) for token, logprob in tokens.items()), key=lambda pair: -pair[1])
 
 
 def _messages(

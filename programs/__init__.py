@@ -1,6 +1,7 @@
 """Judges: DSPy modules that chain signatures into a verdict, one file a system."""
 
 from .judge import Judge
-from .registry import PROGRAMS, Program, build
+from .panel import Panel
+from .registry import PROGRAMS, Program, build, build_panel
 
-__all__ = ["PROGRAMS", "Judge", "Program", "build"]
+__all__ = ["PROGRAMS", "Judge", "Panel", "Program", "build", "build_panel"]

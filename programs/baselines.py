@@ -1,12 +1,22 @@
 """Baselines that cost nothing; a judge that does not beat them has shown nothing."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any, Self
 
-from ..data import Case, Finding, Verdict, Winner
-from ..data.case import Letter
+from ..data import Case, Finding, Reviewer, Verdict, Winner
 from ..errors import DeclarationError
-from .judge import Judge
+from .judge import Judge, verdict_of
+from .merge import best
+
+
+class Fitted(Judge):
+    """A judge that is fitted to the cases before it judges them; `dicast judge` does so by itself."""
+
+    def fit(self, cases: Iterable[Case]) -> Self:
+        """Learn what there is to learn."""
+        raise NotImplementedError
 
 
 class Longer(Judge):
@@ -17,29 +27,26 @@ class Longer(Judge):
     def assess(self, case: Case) -> Verdict:
         lengths = tuple(float(len(candidate.text)) for candidate in case.candidates)
         finding = Finding(criterion="length in characters", scores=lengths)
-        top = [index for index, length in enumerate(lengths) if length == max(lengths)]
-        winner: Letter | int | None = None
-        if len(lengths) == 2:
-            winner = "tie" if len(top) == 2 else ("a", "b")[top[0]]
-        elif len(lengths) > 2:
-            winner = top[0] if len(top) == 1 else "tie"
+        winner = None if len(lengths) == 1 else best(lengths)
         consistent = True if case.is_pair else None
         return Verdict(case_id=case.id, winner=winner, scores=lengths, findings=(finding,), consistent=consistent)
 
 
-class Majority(Judge):
-    """The most frequent label of the cases it was shown, for every case. No LM is called.
-
-    Args:
-        cases: labelled cases; ties between labels go to the label that comes first in the alphabet.
+class Majority(Fitted):
+    """The most frequent label of the cases it was fitted to, for every case; of equally frequent ones the first in the
+    alphabet. No LM is called.
     """
 
     name = "majority"
 
-    def __init__(self, cases: Iterable[Case] = ()) -> None:
+    def __init__(self) -> None:
         super().__init__()
+        self.shares: dict[str, float] = {}
+
+    def fit(self, cases: Iterable[Case]) -> Self:
         counts = Counter(str(case.label.value) for case in cases if isinstance(case.label, Winner))
         self.shares = {label: n / counts.total() for label, n in sorted(counts.items())} if counts else {}
+        return self
 
     def assess(self, case: Case) -> Verdict:
         if not self.shares:
@@ -47,3 +54,92 @@ class Majority(Judge):
         label = max(self.shares, key=lambda name: self.shares[name])
         winner = Winner.model_validate({"value": int(label) if label.isdigit() else label}).value
         return Verdict(case_id=case.id, winner=winner, distribution=self.shares, certainty=self.shares[label])
+
+
+class ReviewerAverage(Judge):
+    """The mean score of the reviewer's history, for every text; of a pair, the choice that the reviewer made most often
+    (with one earlier choice: that choice again). The baseline of PerSE (arXiv 2310.03304). No LM is called.
+    """
+
+    name = "reviewer-average"
+
+    def assess(self, case: Case) -> Verdict:
+        if not isinstance(case.profile, Reviewer):
+            raise DeclarationError(f"judge 'reviewer-average': case {case.id!r} has no reviewer.")
+        if case.is_pair and case.profile.comparisons:
+            choices = Counter(comparison.label for comparison in case.profile.comparisons)
+            top = [label for label, n in choices.items() if n == max(choices.values())]
+            winner = top[0] if len(top) == 1 else "tie"
+            return Verdict(case_id=case.id, winner=winner, certainty=choices[winner] / choices.total())
+        if not case.profile.reviews:
+            raise DeclarationError(f"judge 'reviewer-average': case {case.id!r} has a reviewer without a history.")
+        scores = [review.score for review in case.profile.reviews]
+        finding = Finding(
+            criterion="mean of the history", scores=(math.fsum(scores) / len(scores),) * len(case.candidates)
+        )
+        return verdict_of(case, [finding])
+
+
+class MatrixFactorisation(Fitted):
+    """The score that biased matrix factorisation (Koren et al. 2009) predicts for reviewer and text, fitted to all
+    histories of the cases but for what is to be judged; a text in nobody's history gets the reviewer's level alone. No
+    LM is called.
+
+    Args:
+        factors: dimensions of the reviewers' and the texts' vectors.
+        seed: of their first values.
+    """
+
+    name = "matrix-factorisation"
+
+    def __init__(self, *, factors: int = 10, seed: int = 0) -> None:
+        super().__init__()
+        self.factors, self.seed = factors, seed
+        self.model: Any = None
+
+    def fit(self, cases: Iterable[Case]) -> Self:
+        from .factorisation import fit_ratings
+
+        known = [(case.profile, case.candidates) for case in cases if isinstance(case.profile, Reviewer)]
+        judged = {(reviewer.id, candidate.text) for reviewer, candidates in known for candidate in candidates}
+        reviewers = [reviewer for reviewer, _ in known]
+        ratings = {(one.id, review.text): review.score for one in reviewers for review in one.reviews}
+        ratings = {key: score for key, score in ratings.items() if key not in judged}
+        if not ratings:
+            raise DeclarationError("judge 'matrix-factorisation': no case has a reviewer's history.")
+        scales = {one.scale for one in reviewers}
+        if len(scales) > 1:
+            raise DeclarationError(f"judge 'matrix-factorisation': histories on several scales, {sorted(scales)}.")
+        self.model = fit_ratings(ratings, scales.pop(), factors=self.factors, seed=self.seed)
+        return self
+
+    def assess(self, case: Case) -> Verdict:
+        if self.model is None:
+            raise DeclarationError("judge 'matrix-factorisation': fit it to cases with histories first.")
+        if not isinstance(case.profile, Reviewer):
+            raise DeclarationError(f"judge 'matrix-factorisation': case {case.id!r} has no reviewer.")
+        reviewer = case.profile.id
+        scores = tuple(self.model(reviewer, candidate.text) for candidate in case.candidates)
+        return verdict_of(case, [Finding(criterion="predicted rating", scores=scores)])
+
+
+class ThirdPerson(Judge):
+    """What people say who judge for somebody else: the majority of the case's votes; equal counts are a tie.
+
+    The certainty is the mean of what the majority's annotators stated, or else the majority's share (arXiv 2406.11657,
+    section 5). No LM is called.
+    """
+
+    name = "third-person"
+
+    def assess(self, case: Case) -> Verdict:
+        votes = [vote for vote in case.votes if isinstance(vote, Winner)]
+        if not votes:
+            raise DeclarationError(f"judge 'third-person': case {case.id!r} has no votes.")
+        counts = Counter(vote.value for vote in votes)
+        top = [value for value, n in counts.items() if n == max(counts.values())]
+        winner = top[0] if len(top) == 1 else "tie"
+        stated = [vote.certainty for vote in votes if vote.value == winner and vote.certainty is not None]
+        shares = {str(value): n / len(votes) for value, n in counts.items()}
+        certainty = math.fsum(stated) / len(stated) if stated else counts[winner] / len(votes)
+        return Verdict(case_id=case.id, winner=winner, distribution=shares, certainty=certainty)

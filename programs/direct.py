@@ -7,12 +7,14 @@
 from typing import Any
 
 from ..data import Case, Finding, Verdict
+from ..data.tasks import OVERALL
 from ..data.verdict import Order
 from ..engines.concurrency import concurrently
 from ..errors import DeclarationError
 from ..signatures import direct as signatures
 from .hparam import HParam
-from .judge import OVERALL, Judge, in_case_order, orders, show, verdict_of
+from .judge import Judge, in_case_order, orders, show, verdict_of
+from .readings import Reading, read_level, side_by_side
 from .stage import Stage
 
 
@@ -83,27 +85,11 @@ class Direct(Judge):
     def _grades(self, case: Case) -> Finding:
         shown = show(case)
         readings = concurrently(lambda response: self._grade(shown.request, response, shown.aspect), shown.responses)
-        scores, levels, coverages = zip(*readings, strict=True)
-        return Finding(
-            criterion=case.aspect or OVERALL,
-            scores=scores,
-            levels=levels if all(levels) else None,
-            coverage=min(coverages) if None not in coverages else None,
-        )
+        return side_by_side(case.aspect or OVERALL, readings)
 
-    def _grade(self, request: str, response: str, aspect: str) -> tuple[float, tuple[float, ...], float | None]:
+    def _grade(self, request: str, response: str, aspect: str) -> Reading:
         inputs = {"request": request, "response": response, "aspect": aspect}
         if self.readout.value == "generate":
-            return float(self.grade(**inputs).score), (), None
+            return Reading(float(self.grade(**inputs).score))
         answer = self.grade_probability(**inputs)
-        return expected_level(answer.score), levels_of(answer.score), answer.coverage
-
-
-def expected_level(score: Any) -> float:
-    """A Score's mean level on the scale 1, 2, ... (DSPy counts levels from 0)."""
-    return float(score.value) + 1
-
-
-def levels_of(score: Any) -> tuple[float, ...]:
-    """A Score's probabilities, lowest level first."""
-    return tuple(score.probabilities[level] for level in range(len(score.probabilities)))
+        return read_level(answer.score, answer.coverage)

@@ -5,19 +5,22 @@ them: equal calls are made once. Branches run at once. Scores are summed over br
 sums tie. A response that scored below 3 on a criterion is rewritten from the judgments of just those criteria.
 """
 
-from collections.abc import Sequence
-from typing import Any
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
 
 import dspy
 
-from ..data import Case, Correction, Finding, Verdict
+from ..data import Candidate, Case, Correction, Finding, Judged, Verdict
 from ..data.verdict import Order
 from ..engines.concurrency import concurrently
+from ..errors import DeclarationError
 from ..signatures import fennec as signatures
-from .direct import expected_level, levels_of
 from .fence import unfenced
 from .hparam import HParam
 from .judge import Judge, Shown, in_case_order, orders, show, verdict_of
+from .priority import Priorities
+from .readings import Reading, expected_level, levels_of, read_level, side_by_side
 from .stage import Stage
 
 MOST_BRANCHES = 10
@@ -30,15 +33,20 @@ class Fennec(Judge):
 
     Calls for one pair in both orders, generated: 1 + N guidelines + 2 N judgments (N branches). The probability
     readout reads each of the two scores of a judgment from one token: 1 + N + 4 N calls, 4 N of them of one token.
+    An asked priority adds 1. A weak text costs 1 correction, and N single judgments each of the old and the new text
+    when they are compared (the old ones are there already with `single`).
 
     Args:
         branches: criteria at most, 1..10.
+        keep: judge by this many of them only, those of the highest priority; 0 keeps all.
+        priority: "given" (the model's own order), "asked" (one more call ranks them), or "learned" (see `learn`).
         guideline: write a guideline per criterion, or judge by the criterion alone.
         readout: "generate" or "probability", for the judgments.
         order: "one" or "both"; single scores have no order.
         tie_threshold: summed score differences of at most this many points are ties.
         single: score each candidate alone.
         correct: rewrite weak candidates.
+        rejudge: score each rewritten candidate before and after, alone.
     """
 
     name = "fennec"
@@ -47,23 +55,31 @@ class Fennec(Judge):
         self,
         *,
         branches: int = 5,
+        keep: int = 0,
+        priority: str = "given",
         guideline: bool = True,
         readout: str = "generate",
         order: str = "both",
         tie_threshold: float = 0.0,
         single: bool = False,
         correct: bool = False,
+        rejudge: bool = True,
     ) -> None:
         super().__init__()
         self.correct = correct
         self.name = "fennec-correct" if correct else "fennec-single" if single else "fennec"
         self.single = HParam(single, (True, False))
         self.branches = HParam(branches, range(1, MOST_BRANCHES + 1))
+        self.keep = HParam(keep, range(MOST_BRANCHES + 1))
+        self.priority = HParam(priority, ("given", "asked", "learned"))
+        self.priorities = Priorities()
         self.guideline = HParam(guideline, (True, False))
         self.readout = HParam(readout, ("generate", "probability"))
         self.order = HParam(order, ("one", "both"))
         self.tie_threshold = HParam(tie_threshold, least=0.0)
+        self.rejudge = HParam(rejudge, (True, False))
         self.find_criteria = Stage(signatures.FindCriteria, "criteria", max_tokens=320, check=_some_criterion)
+        self.rank_criteria = Stage(signatures.RankCriteria, "criteria", max_tokens=64)
         self.write_guideline = Stage(signatures.WriteGuideline, "guideline", max_tokens=400)
         self.judge_pair = Stage(signatures.JudgePair, "judgment", max_tokens=400)
         self.judge_pair_probability = Stage(signatures.JudgePairProbability, "judgment")
@@ -77,27 +93,49 @@ class Fennec(Judge):
     def pairs_only(self) -> bool:
         return not (self.single.value or self.correct)
 
+    def learn(self, judged: Iterable[Judged]) -> Self:
+        """Learn from labelled verdicts of this program which criteria decide, and judge by those first."""
+        self.priorities.learn(judged)
+        self.priority.set("learned")
+        return self
+
     def assess(self, case: Case) -> Verdict:
         criteria = self._criteria(show(case))
         alone = self.single.value or not case.is_pair
         branch = self._alone if alone else self._compared
-        findings = [
-            finding for found in concurrently(lambda criterion: branch(case, criterion), criteria) for finding in found
-        ]
+        findings = _flat(concurrently(lambda criterion: branch(case, criterion), criteria))
         verdict = verdict_of(case, findings, tie_threshold=self.tie_threshold.value)
         if self.correct:
-            verdict = verdict.model_copy(update={"corrections": self._corrections(case, findings)})
+            verdict = verdict.model_copy(update={"corrections": self._corrections(case, findings, criteria)})
         return verdict
 
     def _criteria(self, shown: Shown) -> list[str]:
-        """At most `branches` criteria, in the model's order, without repeats."""
+        """At most `branches` criteria without repeats, the most decisive first, and of those at most `keep`."""
         answer = self.find_criteria(request=shown.request, count=self.branches.value)
         named: dict[str, str] = {}
         for line in answer.criteria:
             criterion = line.strip(" -*\t\n")
             if criterion:
                 named.setdefault(criterion.casefold(), criterion)
-        return list(named.values())[: self.branches.value]
+        criteria = list(named.values())[: self.branches.value]
+        keep = self.keep.value or len(criteria)
+        if keep >= len(criteria):
+            return criteria  # all are judged: their order cannot matter
+        return self._by_priority(shown, criteria)[:keep]
+
+    def _by_priority(self, shown: Shown, criteria: list[str]) -> list[str]:
+        if self.priority.value == "learned":
+            if not self.priorities.shares:
+                raise DeclarationError(
+                    f"judge {self.name!r}: priority=learned, but nothing was learned. Give --learn RUN."
+                )
+            return self.priorities.sorted(criteria)
+        if self.priority.value == "given":
+            return criteria
+        listed = "\n".join(f"{number}. {criterion}" for number, criterion in enumerate(criteria, start=1))
+        named = self.rank_criteria(request=shown.request, criteria=listed).order
+        ranked = [criteria[number - 1] for number in dict.fromkeys(named) if 1 <= number <= len(criteria)]
+        return [*ranked, *(criterion for criterion in criteria if criterion not in ranked)]
 
     def _guideline(self, shown: Shown, criterion: str) -> str:
         if not self.guideline.value:
@@ -137,18 +175,23 @@ class Fennec(Judge):
         shown = show(case)
         guideline = self._guideline(shown, criterion)
 
-        def read(response: str) -> dict[str, Any]:
+        def read(response: str) -> Reading:
             inputs = {"request": shown.request, "response": response, "criterion": criterion, "guideline": guideline}
             if self.readout.value == "probability":
                 answer = self.judge_single_probability(**inputs)
-                return _read_scores([answer.score], answer.coverage)
+                return read_level(answer.score, answer.coverage)
             answer = self.judge_single(**inputs)
-            return {"scores": (float(answer.score),), "explanation": answer.explanation.strip()}
+            return Reading(float(answer.score), explanation=answer.explanation.strip())
 
-        return [_side_by_side(criterion, guideline, concurrently(read, shown.responses))]
+        return [side_by_side(criterion, concurrently(read, shown.responses), guideline=guideline)]
 
-    def _corrections(self, case: Case, findings: Sequence[Finding]) -> tuple[Correction, ...]:
+    def _corrections(self, case: Case, findings: Sequence[Finding], criteria: Sequence[str]) -> tuple[Correction, ...]:
         shown = show(case)
+
+        def mean_alone(text: str) -> float:
+            one = case.model_copy(update={"candidates": (Candidate(text=text),), "label": None, "votes": ()})
+            found = _flat(concurrently(lambda criterion: self._alone(one, criterion), criteria))
+            return math.fsum(finding.scores[0] for finding in found if finding.scores) / len(found)
 
         def correct(index: int) -> Correction | None:
             weak = [finding for finding in findings if finding.scores and finding.scores[index] < WEAK_BELOW]
@@ -158,8 +201,13 @@ class Fennec(Judge):
                 f"- {f.criterion} (score {f.scores[index]:.1f}): {f.explanation}" for f in weak if f.scores
             )
             answer = self.rewrite(request=shown.request, response=shown.responses[index], judgments=judgments)
+            text = unfenced(answer.corrected)
             names = tuple(dict.fromkeys(finding.criterion for finding in weak))
-            return Correction(candidate=index, text=unfenced(answer.corrected), criteria=names)
+            made = Correction(candidate=index, text=text, criteria=names)
+            if not self.rejudge.value:
+                return made
+            before, after = concurrently(mean_alone, (case.candidates[index].text, text))
+            return made.model_copy(update={"before": before, "after": after})
 
         fixes = concurrently(correct, range(len(case.candidates)))
         return tuple(fix for fix in fixes if fix is not None)
@@ -173,19 +221,8 @@ def _read_scores(scores: Sequence[Any], coverage: float) -> dict[str, Any]:
     }
 
 
-def _side_by_side(criterion: str, guideline: str, readings: Sequence[dict[str, Any]]) -> Finding:
-    """One finding out of one reading per candidate."""
-    levels = tuple(reading["levels"][0] for reading in readings if "levels" in reading)
-    explanations = [reading["explanation"] for reading in readings if reading.get("explanation")]
-    named = [f"({chr(97 + index)}) {text}" for index, text in enumerate(explanations)]
-    return Finding(
-        criterion=criterion,
-        guideline=guideline,
-        scores=tuple(reading["scores"][0] for reading in readings),
-        levels=levels or None,
-        coverage=min((reading["coverage"] for reading in readings if "coverage" in reading), default=None),
-        explanation=" ".join(named) if len(readings) > 1 else " ".join(explanations),
-    )
+def _flat(found: Iterable[list[Finding]]) -> list[Finding]:
+    return [finding for findings in found for finding in findings]
 
 
 def _as_asked(answer: dspy.Prediction, order: Order) -> str:

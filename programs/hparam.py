@@ -15,17 +15,20 @@ class HParam(Parameter):
 
     Args:
         value: the value to begin with.
-        choices: all values it may take; None means any number.
+        choices: all values it may take; None means any number, or any text where the first value is a text.
         least: the lowest number it may take.
     """
 
     def __init__(self, value: Any, choices: Sequence[Any] | None = None, *, least: float | None = None) -> None:
         self.choices, self.least = tuple(choices) if choices is not None else None, least
+        self.is_text = choices is None and isinstance(value, str)
         self.value = self._checked(value)
 
     def _checked(self, value: Any) -> Any:
         if self.choices is not None and value not in self.choices:
             raise ValueError(f"must be one of {', '.join(map(str, self.choices))}, got {value!r}")
+        if self.is_text:
+            return str(value)
         if self.choices is None and (isinstance(value, bool) or not isinstance(value, int | float)):
             raise ValueError(f"must be a number, got {value!r}")
         if self.least is not None and not value >= self.least:

@@ -5,13 +5,16 @@ shown as A is mapped back before anything is merged, so the merged verdict turns
 """
 
 import asyncio
-from collections.abc import Mapping
+import random
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 import dspy
 
 from ..data import Case, Finding, Persona, Preference, Verdict
+from ..data.case import Profile
+from ..data.tasks import OVERALL
 from ..data.verdict import Order
 from ..engines.ledger import Ledger, charge_to, current_ledger
 from ..engines.models import Roles
@@ -20,8 +23,6 @@ from .fence import Fence
 from .hparam import HParam
 from .merge import conclude
 from .stage import Stage
-
-OVERALL = "overall quality"
 
 
 @dataclass(frozen=True)
@@ -125,29 +126,51 @@ class Judge(dspy.Module):
 
 def show(case: Case, order: Order = "ab") -> Shown:
     """The case as shown in `order`; the responses share a fence, which is the same in both orders."""
-    profile = profile_text(case)
     texts = [candidate.text for candidate in case.candidates]
     fence = Fence(texts)
     return Shown(
-        request=Fence([case.query])(case.query),  # of its own, so that cases of one request ask the same questions
+        request=request_text(case),
         responses=tuple(fence(text) for text in (texts if order == "ab" else texts[::-1])),
         aspect=case.aspect or OVERALL,
-        profile=Fence([profile])(profile) if profile else "",
+        profile=fenced(profile_text(case.profile)),
     )
 
 
-def profile_text(case: Case) -> str:
-    """The profile in words; empty when the case has none."""
-    match case.profile:
+def request_text(case: Case) -> str:
+    """The query in a fence of its own, so that cases of one request ask the same questions; empty when there is none.
+
+    A conversation is shown turn by turn, with the sentence that its last turn is what the responses answer.
+    """
+    if not case.history:
+        return fenced(case.query)
+    turns = [*((turn.role, turn.text) for turn in case.history), ("user", case.query)]
+    fence = Fence(text for _, text in turns)
+    told = "\n".join(f"{role.capitalize()}: {fence(text)}" for role, text in turns)
+    return f"A conversation; the responses answer its last turn.\n{told}"
+
+
+def fenced(text: str) -> str:
+    """One text in a fence of its own; an empty text stays empty."""
+    return Fence([text])(text) if text else ""
+
+
+def profile_text(profile: Profile | None) -> str:
+    """The profile in words; empty when there is none."""
+    match profile:
+        case None:
+            return ""
         case Preference(text=text):
             return text
         case Persona(features=features, text=text):
-            unsaid = [f"{name}: {value}" for name, value in features.items() if value not in text]
+            unsaid = [f"{name.replace('_', ' ')}: {value}" for name, value in features.items() if value not in text]
             return "\n".join([*unsaid, *([text] if text else [])])
-        case None:
-            return ""
         case reviewer:
-            reviews = [f"Text: {r.text}\nReview: {r.comment}\nScore: {r.score:g}" for r in reviewer.reviews]
+            reviews = [
+                "\n".join(
+                    filter(None, (f"Text: {r.text}", r.comment and f"Review: {r.comment}", f"Score: {r.score:g}"))
+                )
+                for r in reviewer.reviews
+            ]
             choices = [
                 f"A: {c.response_a}\nB: {c.response_b}\nPreferred: {c.label.upper()}" for c in reviewer.comparisons
             ]
@@ -158,14 +181,27 @@ def orders(setting: str) -> tuple[Order, ...]:
     return ("ab", "ba") if setting == "both" else ("ab",)
 
 
+def drawn_orders(case: Case, seed: int) -> tuple[Order, ...]:
+    """One order, drawn by seed and texts so that a swapped pair is shown the same way round; both for equal texts."""
+    first, second = (candidate.text for candidate in case.candidates)
+    if first == second:
+        return ("ab", "ba")
+    drawn = sorted((first, second))
+    random.Random("\0".join([str(seed), case.query, *drawn])).shuffle(drawn)
+    return ("ab",) if drawn[0] == first else ("ba",)
+
+
 def in_case_order(finding: Finding, order: Order) -> Finding:
     """A finding made in what was shown, mapped to the case's own order and labelled with the order shown."""
     shown_as_ab = finding.model_copy(update={"order": "ab"})
     return shown_as_ab if order == "ab" else shown_as_ab.swapped()
 
 
-def verdict_of(case: Case, findings: list[Finding], **rules: float) -> Verdict:
+def verdict_of(case: Case, findings: Iterable[Finding], *, notes: Iterable[str] = (), **rules: float) -> Verdict:
     """The verdict that the findings give; the rationale is the explanations, one a line."""
-    lines = dict.fromkeys(f"{f.criterion}: {f.explanation}" for f in findings if f.explanation)
-    fields = conclude(findings, len(case.candidates), **rules)
-    return Verdict(case_id=case.id, findings=tuple(findings), rationale="\n".join(lines), **fields)
+    found = tuple(findings)
+    lines = dict.fromkeys(f"{f.criterion}: {f.explanation}" for f in found if f.explanation and not f.is_factor)
+    fields = conclude(found, len(case.candidates), **rules)
+    return Verdict(
+        case_id=case.id, findings=found, rationale="\n".join(lines), notes=tuple(dict.fromkeys(notes)), **fields
+    )

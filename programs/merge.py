@@ -21,18 +21,20 @@ def conclude(
     """The verdict's fields that follow from its findings: winner, scores, distribution, certainty, consistent.
 
     Args:
-        findings: scores (one per candidate) or a distribution over a and b (and tie), or both kinds.
+        findings: scores (one per candidate) or a distribution over a and b (and tie), or both kinds; factors of a
+            guideline are passed over.
         candidates: how many were judged; 1 gives scores alone, 2 a pair's verdict, more the best one's index.
         tie_threshold: a pair's margin of at most this much is a tie, in log-odds; not negative.
         score_weight: log-odds per point of score difference, summed over criteria.
     """
+    findings = [finding for finding in findings if not finding.is_factor]
     scores = mean_scores(findings)
     if candidates == 1:
         levels = mean_levels(findings)
         return {"scores": scores, "distribution": levels, "certainty": max(levels.values()) if levels else None}
     if candidates > 2:
         assert scores is not None
-        return {"scores": scores} | _best_of(scores)
+        return {"scores": scores} | _best_of(scores, score_weight)
     orders = {finding.order for finding in findings} - {None}
     alone = [finding for finding in findings if finding.order is None]
     winners = [
@@ -96,15 +98,24 @@ def _pair(findings: Sequence[Finding], tie_threshold: float, score_weight: float
     return {"winner": winner, "distribution": distribution, "certainty": distribution[winner]}
 
 
-def _best_of(scores: Sequence[float]) -> dict[str, Any]:
+def best(scores: Sequence[float]) -> Letter | int:
+    """The winner by scores: a letter of a pair, an index among more, or a tie."""
+    top = [index for index, score in enumerate(scores) if score == max(scores)]
+    if len(top) > 1:
+        return "tie"
+    letters: tuple[Letter, Letter] = ("a", "b")
+    return letters[top[0]] if len(scores) == 2 else top[0]
+
+
+def _best_of(scores: Sequence[float], score_weight: float) -> dict[str, Any]:
     top = max(scores)
-    weights = [math.exp(score - top) for score in scores]
+    weights = [math.exp(score_weight * (score - top)) for score in scores]
     shares = [weight / math.fsum(weights) for weight in weights]
-    best = [index for index, score in enumerate(scores) if score == top]
+    winner = best(scores)
     return {
-        "winner": best[0] if len(best) == 1 else "tie",
+        "winner": winner,
         "distribution": {str(index): share for index, share in enumerate(shares)},
-        "certainty": shares[best[0]] if len(best) == 1 else 0.0,
+        "certainty": shares[winner] if isinstance(winner, int) else 0.0,
     }
 
 

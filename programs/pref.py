@@ -5,48 +5,53 @@ Two invariants hold by construction: an answer with a factual error scores at mo
 likes, and a factor that the person adds carries its reason or the answer is asked for again.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import dspy
 
 from ..data import Case, Finding, Verdict
 from ..engines.concurrency import concurrently
+from ..errors import DeclarationError
 from ..signatures import pref as signatures
-from .direct import expected_level
 from .hparam import HParam
-from .judge import Judge, show, verdict_of
+from .judge import Judge, fenced, show, verdict_of
+from .readings import Reading, expected_level, levels_of, rescaled, side_by_side
 from .stage import Stage
 
 MOST_FACTORS = 10
-NEUTRAL_WEIGHT = 5  # of a factor that the model gave no weight
+NEUTRAL_WEIGHT = 5.0  # of a factor that the model gave no weight
 TOP_SCORE = 10.0
 FACTUAL_CAP = 3.0  # on the scale 0..10; a design choice, the paper gives no number
 
 
 @dataclass(frozen=True)
-class Weighted:
-    """One factor of the personalised guideline; `reason` is there when the person's profile added it."""
+class Factor:
+    """One factor of a guideline with its weight 0..10; `reason` is there when the person's profile added it."""
 
     name: str
     test: str
-    weight: int
+    weight: float = NEUTRAL_WEIGHT
     reason: str = ""
+    explained_weight: float | None = None
 
     def __str__(self) -> str:
         why = f" [added: {self.reason}]" if self.reason else ""
-        return f"{self.name} (weight {self.weight}){': ' + self.test if self.test else ''}{why}"
+        return f"{self.name} (weight {self.weight:g}){': ' + self.test if self.test else ''}{why}"
 
 
 class Pref(Judge):
     """Scores every answer 0..10 by the question's factors, weighted for the person of the case.
 
     Calls for n answers: 1 coverage + 1 preference (with a profile) + n scores; with the probability readout 2 n
-    one-token calls instead of n.
+    one-token calls instead of n. `explain` adds one preference call.
 
     Args:
         factors: factors of the general guideline at most, 1..15.
         personalise: weigh the factors by the profile; off is the paper's ablation.
+        weighting: "weights" (0..10 for each factor) or "permutation" (an order; weights fall evenly from 10).
+        explain: also weigh the factors by the case's own explanation of the right answer (`meta.explanation`), the
+            paper's check of the weights; scores do not change.
         readout: "generate" or "probability", for the scores.
         tie_threshold: score differences of at most this many points are ties.
         factual_threshold: with the probability readout, an answer is held factual from this probability on.
@@ -59,6 +64,8 @@ class Pref(Judge):
         *,
         factors: int = MOST_FACTORS,
         personalise: bool = True,
+        weighting: str = "weights",
+        explain: bool = False,
         readout: str = "generate",
         tie_threshold: float = 0.0,
         factual_threshold: float = 0.5,
@@ -66,59 +73,111 @@ class Pref(Judge):
         super().__init__()
         self.factors = HParam(factors, range(1, 16))
         self.personalise = HParam(personalise, (True, False))
+        self.weighting = HParam(weighting, ("weights", "permutation"))
+        self.explain = HParam(explain, (True, False))
         self.readout = HParam(readout, ("generate", "probability"))
         self.tie_threshold = HParam(tie_threshold, least=0.0)
         self.factual_threshold = HParam(factual_threshold)
         self.cover = Stage(signatures.Cover, "coverage", max_tokens=700, check=_some_factor)
         self.prefer = Stage(signatures.Personalise, "preference", max_tokens=600)
+        self.rerank = Stage(signatures.Rerank, "preference", max_tokens=400)
         self.score = Stage(signatures.ScoreAnswer, "score", max_tokens=240)
         self.score_probability = Stage(signatures.ScoreAnswerProbability, "score")
 
     def assess(self, case: Case) -> Verdict:
         shown = show(case)
         question, person = shown.request, shown.profile if self.personalise.value else ""
-        guideline = "\n".join(str(factor) for factor in self.guideline(question, person))
+        general = self.general_guideline(question)
+        factors, notes = self.personalised(question, person, general) if person else (general, [])
+        if self.explain.value:
+            factors, more = self._explained(case, question, general, factors)
+            notes = [*notes, *more]
+        guideline = "\n".join(map(str, factors))
         readings = concurrently(lambda response: self._score(question, person, guideline, response), shown.responses)
-        scores, explanations, coverages = zip(*readings, strict=True)
-        told = [f"({index + 1}) {text}" for index, text in enumerate(explanations) if text]
-        finding = Finding(
-            criterion="personalised guideline" if person else "general guideline",
-            guideline=guideline,
-            scores=scores,
-            coverage=min(coverages) if None not in coverages else None,
-            explanation=" ".join(told),
+        criterion = "personalised guideline" if person else "general guideline"
+        finding = side_by_side(criterion, readings, guideline=guideline)
+        found = [*map(_as_finding, factors), finding]
+        return verdict_of(case, found, notes=notes, tie_threshold=self.tie_threshold.value)
+
+    def general_guideline(self, question: str) -> list[Factor]:
+        """The factors of any good answer to the question, in the model's order, without repeats."""
+        named: dict[str, Factor] = {}
+        for factor in self.cover(question=question, count=self.factors.value).factors:
+            named.setdefault(factor.name.casefold(), Factor(factor.name, factor.test))
+        return list(named.values())[: self.factors.value]
+
+    def personalised(self, question: str, person: str, general: Sequence[Factor]) -> tuple[list[Factor], list[str]]:
+        """The factors weighted for one person, heaviest first, with those that the person adds; and notes.
+
+        Equal weights keep the order of the general guideline.
+        """
+        permute = self.weighting.value == "permutation"
+        ask = self.rerank if permute else self.prefer
+        listed = "\n".join(f"{number}. {factor.name}: {factor.test}" for number, factor in enumerate(general, start=1))
+        answer = ask(question=question, profile=person, factors=listed)
+        given = (
+            weights_of_order(answer.order, len(general)) if permute else {w.number: w.weight for w in answer.weights}
         )
-        return verdict_of(case, [finding], tie_threshold=self.tie_threshold.value)
+        unweighted = [factor.name for number, factor in enumerate(general, start=1) if number not in given]
+        rest = 0.0 if permute else NEUTRAL_WEIGHT
+        weighted = [replace(factor, weight=given.get(number, rest)) for number, factor in enumerate(general, start=1)]
+        known = {factor.name.casefold() for factor in general}
+        added = [Factor(f.name, "", f.weight, f.reason) for f in answer.added if f.name.casefold() not in known]
+        notes = (
+            [f"preference: no weight was given to {', '.join(unweighted)}; {rest:g} was taken"] if unweighted else []
+        )
+        return sorted([*weighted, *added], key=lambda factor: -factor.weight), notes
 
-    def guideline(self, question: str, profile: str) -> list[Weighted]:
-        """The weighted factors, heaviest first; equal weights keep the order of the general guideline."""
-        factors = self.cover(question=question, count=self.factors.value).factors[: self.factors.value]
-        if not profile:
-            return [Weighted(factor.name, factor.test, NEUTRAL_WEIGHT) for factor in factors]
-        listed = "\n".join(f"{number}. {factor.name}: {factor.test}" for number, factor in enumerate(factors, start=1))
-        answer = self.prefer(question=question, profile=profile, factors=listed)
-        given = {weight.number: weight.weight for weight in answer.weights}
-        weighted = [
-            Weighted(factor.name, factor.test, given.get(number, NEUTRAL_WEIGHT))
-            for number, factor in enumerate(factors, start=1)
-        ]
-        known = {factor.name.casefold() for factor in factors}
-        added = [Weighted(f.name, "", f.weight, f.reason) for f in answer.added if f.name.casefold() not in known]
-        return sorted([*weighted, *added], key=lambda factor: -factor.weight)
+    def _explained(
+        self, case: Case, question: str, general: Sequence[Factor], factors: Sequence[Factor]
+    ) -> tuple[list[Factor], list[str]]:
+        """The factors with their weights by the case's explanation of the right answer beside the person's."""
+        explanation = case.meta.get("explanation")
+        if not isinstance(explanation, str) or not explanation.strip():
+            raise DeclarationError(
+                f"judge 'pref', explain: case {case.id!r} has no meta.explanation. Use explain=false."
+            )
+        oracle, notes = self.personalised(question, fenced(explanation), general)
+        weights = {factor.name: factor.weight for factor in oracle if not factor.reason}
+        beside = [replace(f, explained_weight=weights.get(f.name)) if not f.reason else f for f in factors]
+        return beside, [note.replace("preference:", "explanation:") for note in notes]
 
-    def _score(self, question: str, person: str, guideline: str, answer: str) -> tuple[float, str, float | None]:
+    def _score(self, question: str, person: str, guideline: str, answer: str) -> Reading:
         inputs = {"question": question, "profile": person, "guideline": guideline, "answer": answer}
         if self.readout.value == "probability":
-            read: Any = self.score_probability(**inputs)
-            score = (expected_level(read.score) - 1) / 4 * TOP_SCORE
-            return capped(score, read.factual.probability >= self.factual_threshold.value), "", read.coverage
+            read = self.score_probability(**inputs)
+            score = rescaled(expected_level(read.score), (1, 5), (0, TOP_SCORE))
+            factual = read.factual.probability >= self.factual_threshold.value
+            return Reading(capped(score, factual), levels_of(read.score), read.coverage)
         told = self.score(**inputs)
-        return capped(float(told.score), told.factual == "yes"), told.explanation.strip(), None
+        return Reading(capped(float(told.score), told.factual == "yes"), explanation=told.explanation.strip())
+
+
+def weights_of_order(order: Sequence[int], count: int) -> dict[int, float]:
+    """Weights that fall evenly from 10 for the first of `count` factors; repeats and unknown numbers are passed over.
+
+    Example:
+        >>> weights_of_order([2, 1, 2, 9], 4)
+        {2: 10.0, 1: 7.5}
+    """
+    named = [number for number in dict.fromkeys(order) if 1 <= number <= count]
+    return {number: TOP_SCORE * (count - rank) / count for rank, number in enumerate(named)}
 
 
 def capped(score: float, factual: bool) -> float:
     """The score, held under the cap when the answer has a factual error."""
     return score if factual else min(score, FACTUAL_CAP)
+
+
+def _as_finding(factor: Factor) -> Finding:
+    return Finding(
+        criterion=factor.name,
+        guideline=factor.test,
+        weight=factor.weight,
+        added=bool(factor.reason),
+        explained_weight=factor.explained_weight,
+        explanation=factor.reason,
+    )
 
 
 def _some_factor(prediction: dspy.Prediction) -> None:

@@ -1,17 +1,30 @@
-"""The programs by name: what each does, where it comes from, what it judges and what it costs."""
+"""The programs by name: what each does, where it comes from, what it judges and what it costs.
+
+Judges of other packages are found by the entry-point group `dicast.judges`; a `.yaml` file is a judge as well.
+"""
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from importlib.metadata import entry_points
 from typing import Any
 
 from ..errors import DeclarationError
-from .baselines import Longer, Majority
+from .baselines import Longer, Majority, MatrixFactorisation, ReviewerAverage, ThirdPerson
+from .choose import Choose
 from .direct import Direct
 from .fennec import Fennec
 from .judge import Judge
+from .panel import Panel
+from .perse import Perse, PersePairwise
+from .persona import PersonaJudge
 from .pref import Pref
+from .scoring import Explicit, Implicit, Pairwise
+
+GROUP = "dicast.judges"
+FENNEC, PREF, PERSE = "Fennec, arXiv 2405.12163", "PREF, arXiv 2508.10028", "PerSE, arXiv 2310.03304"
+PERSONA, SCORING = "arXiv 2406.11657", "arXiv 2304.00723"
 
 
 @dataclass(frozen=True)
@@ -22,75 +35,97 @@ class Program:
     build: Callable[..., Judge]
     summary: str
     source: str
-    judges: str
+    inputs: str
     calls: str
 
 
-PROGRAMS: dict[str, Program] = {
-    program.name: program
-    for program in (
-        Program(
-            name="direct",
-            build=Direct,
-            summary="one plain question: which is better, how good is each, or both",
-            source="arXiv 2306.05685",
-            judges="pairs, single texts",
-            calls="a pair: 4, of one token each",
-        ),
-        Program(
-            name="fennec",
-            build=Fennec,
-            summary="N criteria, a guideline each, a judgment each in both orders, summed",
-            source="arXiv 2405.12163",
-            judges="pairs",
-            calls="1 + N + 2N",
-        ),
-        Program(
-            name="fennec-single",
-            build=partial(Fennec, single=True),
-            summary="the same chain, each text scored alone",
-            source="arXiv 2405.12163",
-            judges="pairs, single texts",
-            calls="1 + N + N a text",
-        ),
-        Program(
-            name="fennec-correct",
-            build=partial(Fennec, correct=True),
-            summary="fennec, then weak texts are rewritten",
-            source="arXiv 2405.12163",
-            judges="pairs, single texts",
-            calls="fennec + 1 a weak text",
-        ),
-        Program(
-            name="pref",
-            build=Pref,
-            summary="general factors, weighted for one person, a score 0..10 per answer",
-            source="arXiv 2508.10028",
-            judges="choices, pairs, single texts; with a profile or without",
-            calls="2 + 1 an answer",
-        ),
-        Program(
-            name="longer",
-            build=Longer,
-            summary="baseline: the longer text wins",
-            source="-",
-            judges="anything",
-            calls="0",
-        ),
-        Program(
-            name="majority",
-            build=Majority,
-            summary="baseline: the most frequent label of the same cases",
-            source="-",
-            judges="anything with labels",
-            calls="0",
-        ),
-    )
-}
+_BUILT_IN = (
+    Program(
+        "direct", Direct, "one plain question: which is better, how good is each, or both", "arXiv 2306.05685",
+        "pairs, single texts", "a pair: 4, of one token each; a text: 1",
+    ),
+    Program(
+        "fennec", Fennec, "N criteria, a guideline each, a judgment each in both orders, summed", FENNEC,
+        "pairs", "1 + N + 2N",
+    ),
+    Program(
+        "fennec-single", partial(Fennec, single=True), "the same chain, each text scored alone", FENNEC,
+        "pairs, single texts", "1 + N + N a text",
+    ),
+    Program(
+        "fennec-correct", partial(Fennec, correct=True), "fennec, and weak texts are rewritten and judged anew", FENNEC,
+        "pairs, single texts", "fennec + 1 + 2N a weak text",
+    ),
+    Program(
+        "pref", Pref, "general factors, weighted for one person, a score 0..10 per answer", PREF,
+        "choices, pairs, single texts; a profile", "2 + 1 an answer",
+    ),
+    Program(
+        "zero-shot", Choose, "baseline: the model chooses the answer itself", PREF,
+        "choices, pairs; a profile", "1",
+    ),
+    Program(
+        "reminder", partial(Choose, remind=True), "baseline: the same, reminded of what the person said", PREF,
+        "choices, pairs; a profile", "1",
+    ),
+    Program(
+        "perse", Perse, "the review that one reviewer would write, then the score 1..10", PERSE,
+        "single texts, pairs; a reviewer's reviews", "1 a text",
+    ),
+    Program(
+        "perse-pairwise", PersePairwise, "which of two texts one reviewer prefers, by an aspect", PERSE,
+        "pairs; a reviewer's choices", "2",
+    ),
+    Program(
+        "persona", PersonaJudge, "which response a person of these features would prefer, and how surely", PERSONA,
+        "pairs; a persona", "1",
+    ),
+    Program(
+        "explicit", Explicit, "a score 0..100 by an aspect, in five forms V1..V5", SCORING,
+        "single texts, pairs; an aspect", "1 a text (V5: 5)",
+    ),
+    Program(
+        "implicit", Implicit, "how probable Yes is, asked whether the text is good", SCORING,
+        "single texts, pairs; an aspect", "1 a text, of one token",
+    ),
+    Program(
+        "pairwise", Pairwise, "A, B or equal by an aspect, in four forms V1..V4", SCORING,
+        "pairs; an aspect", "2 (V4: 10)",
+    ),
+    Program("longer", Longer, "baseline: the longer text wins", "-", "anything", "0"),
+    Program("majority", Majority, "baseline: the most frequent label of the cases", "-", "anything with labels", "0"),
+    Program(
+        "reviewer-average", ReviewerAverage, "baseline: the mean of the reviewer's history, or the usual choice", PERSE,
+        "anything; a reviewer's history", "0",
+    ),
+    Program(
+        "matrix-factorisation", MatrixFactorisation, "baseline: the rating predicted from everybody's histories", PERSE,
+        "single texts, pairs; a reviewer's reviews", "0",
+    ),
+    Program(
+        "third-person", ThirdPerson, "people: the majority of the annotators who judged for the person", PERSONA,
+        "anything with votes", "0",
+    ),
+)  # fmt: skip
+PROGRAMS: dict[str, Program] = {program.name: program for program in _BUILT_IN}
+
+
+@cache
+def plugins() -> Mapping[str, Program | Exception]:
+    """The judges of other packages by name; one that cannot be loaded is its error."""
+    found: dict[str, Program | Exception] = {}
+    for point in entry_points(group=GROUP):
+        try:
+            loaded = point.load()
+        except Exception as error:  # another package's import may fail in any way, and must not break ours
+            found[point.name] = error
+            continue
+        found[point.name] = loaded if isinstance(loaded, Program) else _described(point.name, loaded)
+    return found
 
 
 def build(name: str, **settings: Any) -> Judge:
-    """A new judge of a registered program.
+    """A new judge of a registered program, of another package's, or of a YAML file.
 
     Args:
         settings: structural parameters, as in `branches=3, readout="probability"`.
@@ -98,8 +133,42 @@ def build(name: str, **settings: Any) -> Judge:
     Raises:
         DeclarationError: an unknown program, an unknown parameter, or a value that it cannot take.
     """
-    if name not in PROGRAMS:
-        close = difflib.get_close_matches(name, PROGRAMS, n=1)
-        hint = f"Did you mean {close[0]!r}?" if close else f"Use one of {', '.join(PROGRAMS)}."
+    if name.endswith((".yaml", ".yml")):
+        from .declared import read_judge
+
+        judge: Judge = read_judge(name)
+    else:
+        judge = _program(name).build()
+    return judge.set(**settings)
+
+
+def build_panel(
+    name: str, models: Sequence[str] = (), *, samples: int = 1, pool: str = "majority", **settings: Any
+) -> Panel:
+    """A panel of one program, a member for each model string (none: one member, its LMs to be bound).
+
+    Args:
+        models: `provider/model`, or `role=provider/model,...`, one a member.
+        samples: how often each member judges.
+        pool: "mean", "median", "majority" or "probability".
+    """
+    members = [build(name, **settings).bind(model) for model in models] or [build(name, **settings)]
+    return Panel(members, pool=pool, samples=samples)
+
+
+def _program(name: str) -> Program:
+    program = PROGRAMS.get(name) or plugins().get(name)
+    if isinstance(program, Exception):
+        raise DeclarationError(f"judge {name!r}: its package cannot be loaded ({program}). Mend or remove the package.")
+    if program is None:
+        known = [*PROGRAMS, *plugins()]
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f"Did you mean {close[0]!r}?" if close else f"Use one of {', '.join(known)}, or a .yaml file."
         raise DeclarationError(f"judge {name!r}: there is no such program. {hint}")
-    return PROGRAMS[name].build().set(**settings)
+    return program
+
+
+def _described(name: str, make: Callable[..., Judge]) -> Program:
+    """The program of an entry point that is a plain judge class or function."""
+    summary = (make.__doc__ or "").strip().partition("\n")[0]
+    return Program(name, make, summary or "a judge of another package", str(make.__module__), "see its package", "-")

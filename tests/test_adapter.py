@@ -7,7 +7,7 @@ import pytest
 from scripted import scripted
 
 from dicast.engines.adapter import CompactAdapter, heading, words_for
-from dicast.signatures import direct, fennec, pref
+from dicast.signatures import direct, fennec, pref, scales
 
 SIGNATURES = [
     direct.Prefer, direct.Grade, fennec.FindCriteria, fennec.WriteGuideline, fennec.JudgePair, fennec.JudgeSingle,
@@ -38,7 +38,7 @@ def test_the_prompt_holds_the_instruction_every_input_and_every_output(signature
     ("annotation", "words"),
     [
         (str, "text"),
-        (fennec.Level, "1 | 2 | 3 | 4 | 5"),
+        (scales.OneToFive, "1 | 2 | 3 | 4 | 5"),
         (list[str], "list of text"),
         (list[pref.AddedFactor], 'list of {"name": text, "weight": whole number 0..10, "reason": text}'),
         (bool | None, "true or false"),

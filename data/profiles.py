@@ -1,0 +1,128 @@
+"""Which part of a person's profile a judge sees: k reviews by seed, features by name, and a cap in words.
+
+    history        k of a reviewer's reviews (or comparisons), drawn and ordered by seed (PerSE, Wang et al. 2023)
+    without_comments  the same reviews with their scores alone
+    capped         at most so many words; the longest texts are cut first, and every cut is told
+    features       part of a persona: all, key, least, none, or features by name (arXiv 2406.11657, section 5)
+
+What is left out is returned as notes, one sentence each, so that no cut is silent.
+"""
+
+import random
+import re
+from collections.abc import Collection, Sequence
+
+from ..errors import ContextOverflow, DeclarationError
+from .case import Persona, Reviewer
+
+# arXiv 2406.11657 names three important features and one unimportant one; places go by several names in the sets.
+LOCATION = ("location", "birth_country", "residence_country", "country", "region")
+FEATURE_SETS: dict[str, tuple[str, ...]] = {
+    "key": ("education", "ethnicity", *LOCATION),
+    "least": ("religion",),
+    "none": (),
+}
+CUT = " [...]"
+
+
+def history(reviewer: Reviewer, *, k: int, seed: int, shuffle: int = 0, unseen: Collection[str] = ()) -> Reviewer:
+    """The reviewer with k of their reviews, and k of their comparisons; fewer when there are no more.
+
+    Args:
+        k: how many; 0 leaves none.
+        seed: draws them, the same ones for every case of this reviewer.
+        shuffle: 0 keeps the history's own order; any other number is the seed of another order.
+        unseen: texts to be judged, which may not stand in the history.
+    """
+    reviews = [review for review in reviewer.reviews if review.text not in unseen]
+    comparisons = [one for one in reviewer.comparisons if not {one.response_a, one.response_b} & set(unseen)]
+
+    def drawn(items: Sequence[object]) -> list[object]:
+        chosen = sorted(random.Random(f"{seed}/{reviewer.id}").sample(range(len(items)), min(k, len(items))))
+        if shuffle:
+            random.Random(f"{shuffle}/{reviewer.id}").shuffle(chosen)
+        return [items[index] for index in chosen]
+
+    return reviewer.model_copy(update={"reviews": tuple(drawn(reviews)), "comparisons": tuple(drawn(comparisons))})
+
+
+def without_comments(reviewer: Reviewer) -> Reviewer:
+    """The reviewer's scores without what they wrote."""
+    reviews = tuple(review.model_copy(update={"comment": ""}) for review in reviewer.reviews)
+    return reviewer.model_copy(update={"reviews": reviews})
+
+
+def capped(reviewer: Reviewer, *, words: int) -> tuple[Reviewer, list[str]]:
+    """The reviewer with a history of at most `words` words, and what was cut.
+
+    The texts of the history are cut at their end, the longest first, all to one length; when no text is left, comments
+    are cut the same way. Scores and choices are never cut.
+
+    Raises:
+        ContextOverflow: fewer than no words are left for the history.
+    """
+    if words < 0:
+        raise ContextOverflow(f"the text to judge is {-words} words longer than the cap; raise max_words.")
+    comments = [review.comment for review in reviewer.reviews]
+    texts = [review.text for review in reviewer.reviews]
+    pairs = [text for one in reviewer.comparisons for text in (one.response_a, one.response_b)]
+    kept_comments = _cut_to(comments, words)
+    kept = _cut_to([*texts, *pairs], words - sum(map(count_words, kept_comments)))
+    notes = [
+        f"profile: {told} at most {max(map(count_words, after))} words each kept, by the cap"
+        for told, before, after in (("texts cut,", [*texts, *pairs], kept), ("comments cut,", comments, kept_comments))
+        if before != after
+    ]
+    shown = zip(reviewer.reviews, kept, kept_comments, strict=False)
+    reviews = tuple(one.model_copy(update={"text": text, "comment": comment}) for one, text, comment in shown)
+    sides = iter(kept[len(texts) :])
+    comparisons = tuple(
+        one.model_copy(update={"response_a": next(sides), "response_b": next(sides)}) for one in reviewer.comparisons
+    )
+    return reviewer.model_copy(update={"reviews": reviews, "comparisons": comparisons}), notes
+
+
+def features(persona: Persona, which: str) -> tuple[Persona, list[str]]:
+    """The part of the persona that `which` names, and which named features it lacks.
+
+    Args:
+        which: `all` (features and free text), `key`, `least`, `none`, or features by name, as in `age,education`; all
+            but `all` leave the free text out, because it tells every feature.
+
+    Raises:
+        DeclarationError: an empty name in the list.
+    """
+    if which == "all":
+        return persona, []
+    names = FEATURE_SETS.get(which) or tuple(name.strip() for name in which.split(",") if which != "none")
+    if not all(names):
+        raise DeclarationError(f"features {which!r}: an empty name. Use all, key, least, none, or names: age,education")
+    kept = {name: value for name, value in persona.features.items() if name in names}
+    lacking = [name for name in names if name not in kept] if which not in FEATURE_SETS else []
+    notes = [f"persona: no feature {name!r} is known" for name in lacking]
+    if which in FEATURE_SETS and which != "none" and not kept:
+        notes = [f"persona: none of the {which} features is known"]
+    return Persona(features=kept), notes
+
+
+def count_words(text: str) -> int:
+    return len(text.split())
+
+
+def _cut_to(texts: Sequence[str], words: int) -> list[str]:
+    """The texts with at most `words` words in all (not counting the mark of a cut), the longest cut first."""
+    lengths = [count_words(text) for text in texts]
+    if sum(lengths) <= words:
+        return list(texts)
+    most, room = 0, max(words, 0)
+    for rank, length in enumerate(sorted(lengths)):  # fill the shortest first: what is left is shared by the longer
+        most = room // (len(lengths) - rank)
+        if length > most:
+            break
+        room -= length
+    return [_first_words(text, most) if n > most else text for text, n in zip(texts, lengths, strict=True)]
+
+
+def _first_words(text: str, words: int) -> str:
+    ends = [match.end() for match in re.finditer(r"\S+", text)]
+    return (text[: ends[words - 1]] if words else "") + CUT

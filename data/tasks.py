@@ -1,0 +1,90 @@
+"""What was to be written, and by which aspects it is judged: typed wording, so that one program serves any task.
+
+`tasks.yaml` holds summaries, dialogue turns, whole dialogues, stories, paraphrases, plots and plain responses. A user
+gives another YAML file of the same form, or simply says in words what the text is.
+"""
+
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+import yaml
+from pydantic import ValidationError
+
+from ..errors import DeclarationError
+from .case import NonEmpty, Record
+from .rows import explain
+
+OVERALL = "overall quality"
+
+
+class Aspect(Record):
+    """One quality of a text: what it means, and what the worst and the best text look like."""
+
+    meaning: NonEmpty
+    worst: NonEmpty
+    best: NonEmpty
+
+    def level(self, level: int) -> str:
+        """One of five levels in words, 1 the worst (form V4 of arXiv 2304.00723)."""
+        return (
+            self.worst,
+            "mostly as bad as that",
+            "between the worst and the best",
+            "nearly as good as the best",
+            self.best,
+        )[level - 1]
+
+
+class Task(Record):
+    """What the texts are ("a summary of the source"), and their aspects by name."""
+
+    wording: NonEmpty
+    aspects: dict[str, Aspect] = {}
+
+    def aspect(self, name: str | None) -> tuple[str, Aspect]:
+        """An aspect's name and what it means; for one that the task does not list, the name is all that is known."""
+        wanted = name or ("overall" if "overall" in self.aspects else OVERALL)
+        known = next((aspect for told, aspect in self.aspects.items() if told.casefold() == wanted.casefold()), None)
+        return wanted, known or Aspect(
+            meaning=wanted, worst=f"it fails entirely in {wanted}", best=f"it is perfect in {wanted}"
+        )
+
+    def told(self, name: str | None) -> str:
+        """An aspect as a prompt names it: its name and, where it is known, its meaning."""
+        known, aspect = self.aspect(name)
+        return known if aspect.meaning == known else f"{known}: {aspect.meaning}"
+
+
+def task(described: str) -> Task:
+    """The task of a name in `tasks.yaml`, of a YAML file, or of plain words such as "a product review".
+
+    Raises:
+        DeclarationError: a file that cannot be read or does not describe a task, or no words.
+    """
+    known = presets()
+    if described in known:
+        return known[described]
+    if described.endswith((".yaml", ".yml")):
+        return _from_file(Path(described))
+    if not described.strip():
+        raise DeclarationError(f"task: no words. Use one of {', '.join(known)}, a .yaml file, or say what the text is.")
+    return Task(wording=described)
+
+
+@cache
+def presets() -> dict[str, Task]:
+    """The tasks that the package knows, by name."""
+    text = files(__package__).joinpath("tasks.yaml").read_text(encoding="utf-8")
+    return {name: Task.model_validate(task) for name, task in yaml.safe_load(text).items()}
+
+
+def _from_file(path: Path) -> Task:
+    try:
+        return Task.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise DeclarationError(f"task {path}: cannot be read ({error.strerror}). Give a file with `wording`.") from None
+    except yaml.YAMLError as error:
+        raise DeclarationError(f"task {path}: not YAML ({' '.join(str(error).split())}).") from None
+    except ValidationError as error:
+        raise DeclarationError(f"task {path}: {explain(error)} It needs `wording` and may list `aspects`.") from None

@@ -1,0 +1,229 @@
+"""PerSE: judging as one reviewer would, from that reviewer's history (Wang et al., arXiv 2310.03304).
+
+`perse` writes the review that the reviewer would write of a text, and the score 1..10 from it; `perse-pairwise` says
+which of two texts the reviewer prefers by an aspect. What of the history is shown is drawn by seed, and never holds the
+texts to judge; what a cap on words cuts away is told in the verdict's notes.
+"""
+
+from typing import Any, Self
+
+from ..data import Case, Finding, Reviewer, Verdict
+from ..data.profiles import capped, count_words, history, without_comments
+from ..data.rows import Scale, parse_scale
+from ..data.tasks import OVERALL, task
+from ..data.verdict import Order
+from ..engines.concurrency import concurrently
+from ..errors import DeclarationError
+from ..signatures import perse as signatures
+from .hparam import HParam
+from .judge import Judge, fenced, in_case_order, orders, profile_text, show, verdict_of
+from .readings import Reading, expected_level, levels_of, rescaled, side_by_side
+from .stage import Stage
+
+OWN = "own"
+ASKED: Scale = (1, 10)  # the scale that the model is asked on
+MOST_REVIEWS = 20
+
+
+class FromHistory(Judge):
+    """What the two share: the part of the reviewer's history that is shown.
+
+    Args:
+        k: reviews (or choices) shown, 0..20; the paper's 1..5.
+        seed: draws them.
+        shuffle: 0 keeps the history's order, any other number is the seed of another.
+        max_words: of history and new text together; the longest texts of the history are cut at their end.
+    """
+
+    def __init__(self, *, k: int, seed: int, shuffle: int, max_words: int) -> None:
+        super().__init__()
+        self.k = HParam(k, range(MOST_REVIEWS + 1))
+        self.seed = HParam(seed)
+        self.shuffle = HParam(shuffle)
+        self.max_words = HParam(max_words, least=1)
+
+    def history(self, case: Case) -> tuple[Reviewer, list[str]]:
+        """What is shown of the reviewer of the case, and notes on what is not.
+
+        Raises:
+            DeclarationError: the case has no reviewer.
+            ContextOverflow: the text to judge is longer than the cap.
+        """
+        if not isinstance(case.profile, Reviewer):
+            if self.k.value:
+                raise DeclarationError(
+                    f"judge {self.name!r}: case {case.id!r} has no reviewer. Give rows with `reviewer` and `reviews`, "
+                    "or --set k=0."
+                )
+            return Reviewer(id="nobody"), []
+        texts = [candidate.text for candidate in case.candidates]
+        drawn = history(case.profile, k=self.k.value, seed=self.seed.value, shuffle=self.shuffle.value, unseen=texts)
+        shown = self.shown(drawn)
+        found = len(shown.comparisons) or len(shown.reviews)
+        few = [f"profile: {found} of {self.k.value} wanted are known"] if found < self.k.value else []
+        room = int(self.max_words.value) - self.words_to_judge(texts)
+        kept, cuts = capped(shown, words=room)
+        return kept, [*few, *cuts]
+
+    def shown(self, reviewer: Reviewer) -> Reviewer:
+        """The part of the history that this judge reads."""
+        raise NotImplementedError
+
+    def words_to_judge(self, texts: list[str]) -> int:
+        """How many words of the cap the new texts of one question take."""
+        return max(map(count_words, texts))
+
+
+class Perse(FromHistory):
+    """Writes the reviewer's review of each text, then the score 1..10, on the reviewer's own scale.
+
+    Calls: one a text; with the probability readout two, the review and one token.
+
+    Args:
+        k, seed, shuffle, max_words: see `FromHistory`.
+        comments: show what the reviewer wrote, or the scores alone.
+        comment_first: write the review before the score, as the paper does; off asks for the score at once.
+        readout: "generate" or "probability", for the score.
+        scale: of the verdict's scores: "own" (the reviewer's) or LO..HI, moved linearly.
+        tie_threshold: score differences of at most this many points are ties.
+    """
+
+    name = "perse"
+
+    def __init__(
+        self,
+        *,
+        k: int = 3,
+        seed: int = 0,
+        shuffle: int = 0,
+        max_words: int = 2500,
+        comments: bool = True,
+        comment_first: bool = True,
+        readout: str = "generate",
+        scale: str = OWN,
+        tie_threshold: float = 0.0,
+    ) -> None:
+        super().__init__(k=k, seed=seed, shuffle=shuffle, max_words=max_words)
+        self.comments = HParam(comments, (True, False))
+        self.comment_first = HParam(comment_first, (True, False))
+        self.readout = HParam(readout, ("generate", "probability"))
+        self.scale = HParam(scale)
+        self.tie_threshold = HParam(tie_threshold, least=0.0)
+        self.review_and_score = Stage(signatures.ReviewAndScore, "judgment", max_tokens=320)
+        self.write_review = Stage(signatures.WriteReview, "review", max_tokens=280)
+        self.score = Stage(signatures.ScoreAs, "judgment", max_tokens=16)
+        self.score_probability = Stage(signatures.ScoreAsProbability, "judgment")
+
+    def set(self, **values: Any) -> Self:
+        super().set(**values)
+        self._scale(ASKED)  # a scale that cannot be read is refused now rather than at the first case
+        return self
+
+    def assess(self, case: Case) -> Verdict:
+        reviewer, notes = self.history(case)
+        scale = self._scale(reviewer.scale)
+        told = fenced(profile_text(_on_scale(reviewer, ASKED)))
+        readings = concurrently(lambda text: self._read(told, text, scale), show(case).responses)
+        finding = side_by_side("as the reviewer would", readings)
+        return verdict_of(case, [finding], notes=notes, tie_threshold=self.tie_threshold.value)
+
+    def shown(self, reviewer: Reviewer) -> Reviewer:
+        of_texts = reviewer.model_copy(update={"comparisons": ()})
+        return of_texts if self.comments.value else without_comments(of_texts)
+
+    def _read(self, told: str, text: str, scale: Scale) -> Reading:
+        if self.readout.value == "generate" and self.comment_first.value:
+            answer = self.review_and_score(history=told, text=text)
+            return Reading(rescaled(answer.score, ASKED, scale), explanation=answer.review.strip())
+        review = self.write_review(history=told, text=text).review.strip() if self.comment_first.value else ""
+        inputs = {"history": told, "text": text, "review": fenced(review)}
+        if self.readout.value == "generate":
+            return Reading(rescaled(self.score(**inputs).score, ASKED, scale))
+        answer = self.score_probability(**inputs)
+        score = rescaled(expected_level(answer.score), ASKED, scale)
+        return Reading(score, levels_of(answer.score), answer.coverage, review)
+
+    def _scale(self, own: Scale) -> Scale:
+        try:
+            return own if self.scale.value == OWN else parse_scale(self.scale.value)
+        except ValueError as error:
+            raise DeclarationError(f"judge 'perse', scale: {error}, or 'own'.") from None
+
+
+class PersePairwise(FromHistory):
+    """Says which of two texts the reviewer prefers by the aspect of the case; one program for all aspects.
+
+    Calls: one an order.
+
+    Args:
+        k, seed, shuffle, max_words: see `FromHistory`; the paper shows one earlier choice.
+        readout: "generate" or "probability".
+        order: "one" or "both".
+        task: where the aspects' meanings come from: "plot" has the paper's five, a YAML file of yours may have more.
+    """
+
+    name = "perse-pairwise"
+
+    def __init__(
+        self,
+        *,
+        k: int = 1,
+        seed: int = 0,
+        shuffle: int = 0,
+        max_words: int = 2500,
+        readout: str = "generate",
+        order: str = "both",
+        task: str = "plot",
+    ) -> None:
+        super().__init__(k=k, seed=seed, shuffle=shuffle, max_words=max_words)
+        self.readout = HParam(readout, ("generate", "probability"))
+        self.order = HParam(order, ("one", "both"))
+        self.task = HParam(task)
+        self.prefer = Stage(signatures.PreferAs, "judgment", max_tokens=16)
+        self.prefer_probability = Stage(signatures.PreferAsProbability, "judgment")
+
+    @property
+    def pairs_only(self) -> bool:
+        return True
+
+    def assess(self, case: Case) -> Verdict:
+        reviewer, notes = self.history(case)
+        told = fenced(profile_text(reviewer))
+        findings = concurrently(lambda order: self._compare(case, told, order), orders(self.order.value))
+        return verdict_of(case, findings, notes=notes)
+
+    def shown(self, reviewer: Reviewer) -> Reviewer:
+        return reviewer.model_copy(update={"reviews": ()})
+
+    def words_to_judge(self, texts: list[str]) -> int:
+        return sum(map(count_words, texts))
+
+    def _compare(self, case: Case, told: str, order: Order) -> Finding:
+        shown = show(case, order)
+        inputs = {
+            "history": told,
+            "aspect": task(self.task.value).told(case.aspect),
+            "text_a": shown.responses[0],
+            "text_b": shown.responses[1],
+        }
+        coverage = None
+        if self.readout.value == "probability":
+            answer = self.prefer_probability(**inputs)
+            distribution = {"a": answer.preferred.probabilities["A"], "b": answer.preferred.probabilities["B"]}
+            coverage = answer.coverage
+        else:
+            letter = self.prefer(**inputs).preferred
+            distribution = {"a": float(letter == "A"), "b": float(letter == "B")}
+        finding = Finding(criterion=case.aspect or OVERALL, distribution=distribution, coverage=coverage)
+        return in_case_order(finding, order)
+
+
+def _on_scale(reviewer: Reviewer, scale: Scale) -> Reviewer:
+    """The history with its scores on another scale, to one decimal."""
+    if reviewer.scale == scale:
+        return reviewer
+    reviews = tuple(
+        review.model_copy(update={"score": round(rescaled(review.score, reviewer.scale, scale), 1)})
+        for review in reviewer.reviews
+    )
+    return reviewer.model_copy(update={"reviews": reviews, "scale": scale})

@@ -1,0 +1,140 @@
+"""The personalised judge: which response one person would prefer, and how sure it is (arXiv 2406.11657).
+
+What of the persona is shown is the parameter `features`. Positions are drawn by seed from the texts themselves, so a
+swapped pair is shown the same way round and gets the swapped verdict. A refusal or an answer of the wrong form is asked
+again at most four times, then the judgment is unscored with the reason.
+"""
+
+import math
+from typing import Any, Self
+
+from ..data import Case, Finding, Persona, Verdict
+from ..data.profiles import features
+from ..data.verdict import Order
+from ..engines.concurrency import concurrently
+from ..errors import DeclarationError
+from ..signatures import persona as signatures
+from .hparam import HParam
+from .judge import Judge, drawn_orders, fenced, in_case_order, orders, profile_text, show, verdict_of
+from .stage import SAMPLING_TEMPERATURE, Stage, sampled
+
+ATTEMPTS = 1 + 4  # asked again at most four times (section 4)
+
+
+class PersonaJudge(Judge):
+    """Says which of two responses the person of the case would prefer. Calls: one an order.
+
+    Args:
+        setting: "standard", "certainty" (the model states 1..100 with its choice) or "tie" (C is allowed).
+        features: "all", "key" (education, location, ethnicity), "least" (religion), "none", or names: "age,education".
+        readout: "generate", or "probability", which takes the certainty from the letters.
+        order: "shuffled" (one order, drawn by seed), "both" or "one".
+        seed: of the shuffle.
+        temperature: of written answers; the paper samples at 0.7 with top-p 0.95, 0 is greedy.
+        tie_threshold: margins up to this many log-odds are ties.
+    """
+
+    name = "persona"
+
+    def __init__(
+        self,
+        *,
+        setting: str = "standard",
+        features: str = "all",
+        readout: str = "generate",
+        order: str = "shuffled",
+        seed: int = 0,
+        temperature: float = SAMPLING_TEMPERATURE,
+        tie_threshold: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.setting = HParam(setting, ("standard", "certainty", "tie"))
+        self.features = HParam(features)
+        self.readout = HParam(readout, ("generate", "probability"))
+        self.order = HParam(order, ("shuffled", "both", "one"))
+        self.seed = HParam(seed)
+        self.temperature = HParam(temperature, least=0.0)
+        self.tie_threshold = HParam(tie_threshold, least=0.0)
+        self.prefer = Stage(signatures.PreferAsPerson, "judgment", max_tokens=16, attempts=ATTEMPTS)
+        self.prefer_sure = Stage(signatures.PreferAsPersonSure, "judgment", max_tokens=32, attempts=ATTEMPTS)
+        self.prefer_or_tie = Stage(signatures.PreferAsPersonOrTie, "judgment", max_tokens=16, attempts=ATTEMPTS)
+        self.prefer_probability = Stage(signatures.PreferAsPersonProbability, "judgment")
+        self.prefer_or_tie_probability = Stage(signatures.PreferAsPersonOrTieProbability, "judgment")
+
+    @property
+    def pairs_only(self) -> bool:
+        return True
+
+    def set(self, **values: Any) -> Self:
+        super().set(**values)
+        features(Persona(), self.features.value)  # a list that cannot be read is refused now
+        return self
+
+    def assess(self, case: Case) -> Verdict:
+        person, notes = self._person(case)
+        asked = drawn_orders(case, self.seed.value) if self.order.value == "shuffled" else orders(self.order.value)
+        findings = concurrently(lambda order: self._prefer(case, person, order), asked)
+        verdict = verdict_of(case, findings, notes=notes, tie_threshold=self.tie_threshold.value)
+        return verdict.model_copy(update=_stated(findings, verdict))
+
+    def _person(self, case: Case) -> tuple[str, list[str]]:
+        """What is told of the person, fenced, and what is not known of them."""
+        which = self.features.value
+        if case.profile is None or which == "none":
+            unknown = [] if which == "none" else ["persona: nothing is known of the person"]
+            return "", unknown
+        if not isinstance(case.profile, Persona):
+            if which != "all":
+                raise DeclarationError(
+                    f"judge 'persona': case {case.id!r} has a {case.profile.kind} without features. Use features=all."
+                )
+            return fenced(profile_text(case.profile)), []
+        told, notes = features(case.profile, which)
+        return fenced(profile_text(told)), notes
+
+    def _prefer(self, case: Case, person: str, order: Order) -> Finding:
+        shown = show(case, order)
+        inputs = {
+            "person": person,
+            "question": shown.request,
+            "response_a": shown.responses[0],
+            "response_b": shown.responses[1],
+        }
+        found = self._read(inputs) if self.readout.value == "probability" else self._write(inputs)
+        return in_case_order(Finding(criterion="as the person would", **found), order)
+
+    def _read(self, inputs: dict[str, str]) -> dict[str, Any]:
+        stage = self.prefer_or_tie_probability if self.setting.value == "tie" else self.prefer_probability
+        answer = stage(**inputs)
+        shares = dict(answer.preferred.probabilities)
+        return {"distribution": _by_candidate(shares), "coverage": answer.coverage}
+
+    def _write(self, inputs: dict[str, str]) -> dict[str, Any]:
+        stage = {"standard": self.prefer, "certainty": self.prefer_sure, "tie": self.prefer_or_tie}[self.setting.value]
+        if self.temperature.value:
+            with sampled(1, temperature=self.temperature.value):
+                answer = stage(**inputs)
+        else:
+            answer = stage(**inputs)
+        letters = ("A", "B", "C") if self.setting.value == "tie" else ("A", "B")
+        if self.setting.value != "certainty":
+            return {"distribution": _by_candidate({letter: float(letter == answer.preferred) for letter in letters})}
+        sure = answer.certainty / 100
+        shares = {letter: 0.5 + sure / 2 if letter == answer.preferred else 0.5 - sure / 2 for letter in letters}
+        return {"distribution": _by_candidate(shares), "certainty": sure}
+
+
+def _by_candidate(shares: dict[str, float]) -> dict[str, float]:
+    names = {"A": "a", "B": "b", "C": "tie"}
+    return {names[letter]: share for letter, share in shares.items()}
+
+
+def _stated(findings: list[Finding], verdict: Verdict) -> dict[str, float]:
+    """The certainty that the model stated for the winner, averaged over the orders that named it."""
+    stated = [
+        finding.certainty
+        for finding in findings
+        if finding.certainty is not None and finding.distribution and isinstance(verdict.winner, str)
+        if finding.distribution.get(verdict.winner, 0) > 0.5
+    ]
+    return {"certainty": math.fsum(stated) / len(stated)} if stated else {}
