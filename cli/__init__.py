@@ -18,6 +18,7 @@ COMMANDS = {
     "demo": "Judge the built-in set with a local model and show one whole judgment.",
     "check": "Check the environment, a model and a data file; say what to do.",
     "list": "List the judges.",
+    "prepare": "Anonymise and summarise cases before they are judged.",
     "judge": "Judge cases; resumes where it stopped.",
     "models": "List, fetch and find local models.",
     "data": "List, fetch and find public human-labelled sets.",

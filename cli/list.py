@@ -1,4 +1,4 @@
-"""`dicast list`: the judges."""
+"""`dicast list`: the judges and the preparations."""
 
 from typing import Any
 
@@ -8,31 +8,106 @@ from . import options
 
 
 @click.command("list")
+@click.argument("name", required=False)
 @options.json_option
-def command(as_json: bool) -> None:
-    """List every judge: what it judges, its stages and parameters, its calls for a case, its source.
+def command(name: str | None, as_json: bool) -> None:
+    """List every judge with its source, what it judges, its stages and its LM calls for a case; NAME shows one whole.
 
     \b
     Example:
       dicast list
+      dicast list fennec
     """
     from ..programs import PROGRAMS
+    from ..programs.preparations import PREPARATIONS
+    from ..programs.registry import plugins
     from . import render
 
-    rows: list[dict[str, Any]] = []
-    for program in PROGRAMS.values():
-        judge = program.build()
-        stages = list(dict.fromkeys(stage.role for stage in judge.stages()))
-        rows.append({
-            "name": program.name, "summary": program.summary, "inputs": program.inputs, "stages": stages,
-            "parameters": judge.settings(), "calls": program.calls, "source": program.source,
-        })  # fmt: skip
+    print_ = render.console.print
+    if name is not None:
+        told = _whole(name)
+        options.print_json(told) if as_json else _print_whole(told, print_)
+        return
+    rows, broken = [_told(program, program.build()) for program in PROGRAMS.values()], {}
+    for plugin, program in plugins().items():
+        try:
+            if isinstance(program, Exception):
+                raise program
+            rows.append(_told(program, program.build()))
+        except Exception as error:  # another package's judge may fail in any way, and must not break the list
+            broken[plugin] = f"its package cannot be used ({error})"
+    preparations = [_told(program, program.build()) for program in PREPARATIONS.values()]
     if as_json:
-        options.print_json(rows)
+        options.print_json({"judges": rows, "preparations": preparations, "broken": broken})
         return
     for row in rows:
-        render.console.print(f"[bold]{row['name']}[/]  {row['summary']}")
-        if row["stages"]:
-            parameters = ", ".join(f"{name}={value}" for name, value in row["parameters"].items())
-            render.console.print(f"    stages {' -> '.join(row['stages'])}; {parameters}", style="dim")
-        render.console.print(f"    judges {row['inputs']}; calls {row['calls']}; {row['source']}", style="dim")
+        _print_short(row, print_)
+    print_("\n[bold]preparations[/]  for dicast prepare --with NAME")
+    for row in preparations:
+        _print_short(row, print_)
+    for plugin, told_error in broken.items():
+        print_(f"{plugin}: {told_error}", style="red", markup=False)
+    print_(
+        "\nAny judge can sit on a panel: --panel LM --panel LM, or --samples N. A .yaml file is a judge too.",
+        style="dim",
+    )
+
+
+def _whole(name: str) -> dict[str, Any]:
+    """Everything of one judge or preparation, or of a judge in a YAML file."""
+    from ..programs import Program, build
+    from ..programs.preparations import PREPARATIONS
+    from ..programs.registry import find
+
+    if name.endswith((".yaml", ".yml")):
+        judge = build(name)
+        program = Program(
+            judge.name, lambda: judge, "a judge of yours", name, "see the file", "1 a criterion and order"
+        )
+    else:
+        program = PREPARATIONS[name] if name in PREPARATIONS else find(name)
+        judge = program.build()
+    return _told(program, judge) | {"asks": _asks(judge)}
+
+
+def _told(program: Any, built: Any) -> dict[str, Any]:
+    return {
+        "name": program.name, "summary": program.summary, "source": program.source, "inputs": program.inputs,
+        "stages": list(dict.fromkeys(stage.role for stage in built.stages())), "calls": program.calls,
+        "parameters": built.settings(),
+    }  # fmt: skip
+
+
+def _asks(judge: Any) -> list[dict[str, Any]]:
+    """Each stage's questions: what goes in, what comes out, how it is read."""
+    return [
+        {
+            "stage": stage.role,
+            "inputs": list(stage.ask.signature.input_fields),
+            "outputs": list(stage.ask.signature.output_fields),
+            "readout": "probability" if stage.reads_probabilities else "generate",
+            "instruction": stage.ask.signature.instructions,
+        }
+        for stage in judge.stages()
+    ]
+
+
+def _print_short(row: dict[str, Any], print_: Any) -> None:
+    print_(f"[bold]{row['name']}[/]  {row['summary']}")
+    if row["stages"]:
+        parameters = ", ".join(f"{name}={value}" for name, value in row["parameters"].items())
+        print_(f"    stages {' -> '.join(row['stages'])}; {parameters}", style="dim")
+    print_(f"    takes {row['inputs']}; calls {row['calls']}; {row['source']}", style="dim")
+
+
+def _print_whole(told: dict[str, Any], print_: Any) -> None:
+    print_(f"[bold]{told['name']}[/]  {told['summary']}")
+    for field in ("source", "inputs", "calls"):
+        print_(f"  {field}: {told[field]}")
+    for name, value in told["parameters"].items():
+        print_(f"  {name}={value}", style="dim", markup=False)
+    for ask in told["asks"]:
+        print_(
+            f"\n  [bold]{ask['stage']}[/] ({ask['readout']}): {', '.join(ask['inputs'])} -> {', '.join(ask['outputs'])}"
+        )
+        print_(f"    {ask['instruction']}".replace("\n", "\n    "), style="dim", markup=False)

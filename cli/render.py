@@ -1,6 +1,5 @@
-"""How results look on a terminal: tables, one whole judgment, progress."""
+"""How results look on a terminal: the consoles, progress, plain tables; judgments and summaries have their modules."""
 
-import math
 import sys
 import time
 from collections.abc import Iterator
@@ -10,110 +9,34 @@ from typing import Any, Self
 
 from rich.console import Console
 from rich.padding import Padding
-from rich.panel import Panel
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
-from rich.text import Text
-from rich.tree import Tree
 
-from ..data import Case, Finding, Judged, Usage, Verdict
+from ..data import Judged
 from ..engines.weights import Progress as OnProgress
-from ..evaluation import Proportion, Tally
+from ..evaluation import Tally
+from .judgment import judgment, outcome, spent
+from .summary import share, summary
+
+__all__ = [
+    "LINE_EVERY",
+    "RunProgress",
+    "console",
+    "download_progress",
+    "errors",
+    "indented",
+    "judgment",
+    "outcome",
+    "share",
+    "spent",
+    "summary",
+    "table",
+]
 
 PIPE_WIDTH = 160  # columns where the output is no terminal
 console = Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
 errors = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else PIPE_WIDTH)
-
-MEASURES = {
-    "accuracy": "the verdict equals the human label",
-    "agreement": "both orders, each taken alone, name the human winner",
-    "consistency": "both orders, each taken alone, name the same winner",
-    "coverage": "cases with a verdict",
-}
 LINE_EVERY = 30.0  # seconds between progress lines where there is no terminal
-
-
-def share(proportion: Proportion) -> str:
-    """`.825 [.750, .882]`; a dash when nothing was counted."""
-    if not proportion.n:
-        return "-"
-    low, high = proportion.interval
-    return f"{proportion.value:.3f} [{low:.3f}, {high:.3f}]"
-
-
-def spent(usage: Usage) -> str:
-    money = f", ${usage.cost:.4f}" if usage.cost is not None else ""
-    tokens = f"{usage.prompt_tokens:,} prompt + {usage.completion_tokens:,} generated tokens"
-    return f"{usage.calls:,} calls ({usage.cached:,} more from the cache), {tokens}{money}"
-
-
-def summary(tally: Tally) -> Table:
-    """The table at the end of a run."""
-    table = Table(box=None, pad_edge=False)
-    for name in ("", "value [95 % CI]", "n", "what"):
-        table.add_column(name, justify="right" if name == "n" else "left")
-    for name, meaning in MEASURES.items():
-        measure: Proportion = getattr(tally, name)
-        if measure.n:
-            table.add_row(name, share(measure), f"{measure.n:,}", meaning)
-    for name, value in tally.correlations().items():
-        told = "constant scores" if math.isnan(value) else f"{value:.3f}"
-        table.add_row(name, told, f"{len(tally.pairs):,}", "judge's scores against people's, all texts")
-    for reason, count in tally.reasons.most_common():
-        table.add_row("unscored", reason, f"{count:,}", "counted in coverage alone")
-    return table
-
-
-def judgment(case: Case, verdict: Verdict) -> Panel:
-    """One judgment, whole: the case, every finding, corrections and the verdict."""
-    root = Tree(Text("judgment"), guide_style="dim", hide_root=True)
-    root.add(Text.assemble(("request  ", "bold"), case.query))
-    for index, candidate in enumerate(case.candidates):
-        root.add(Text.assemble((f"{name_of(index, case)}  ", "bold"), candidate.text))
-    by_criterion: dict[str, list[Finding]] = {}
-    for finding in verdict.findings:
-        by_criterion.setdefault(finding.criterion, []).append(finding)
-    for criterion, findings in by_criterion.items():
-        branch = root.add(Text(criterion, style="cyan"))
-        if findings[0].guideline:
-            branch.add(Text(findings[0].guideline, style="dim"))
-        for finding in findings:
-            branch.add(_evidence(finding))
-    for correction in verdict.corrections:
-        root.add(Text.assemble((f"{name_of(correction.candidate, case)} corrected  ", "bold green"), correction.text))
-    root.add(Text(outcome(case, verdict), style="bold"))
-    return Panel(root, title=case.id, title_align="left", border_style="dim")
-
-
-def name_of(index: int, case: Case) -> str:
-    return "text" if len(case.candidates) == 1 else "ab"[index] if case.is_pair else str(index)
-
-
-def outcome(case: Case, verdict: Verdict) -> str:
-    """The verdict in one line, with the human label when there is one."""
-    if verdict.status != "scored":
-        return f"{verdict.status}: {verdict.reason or ''} {verdict.detail}".rstrip()
-    parts = [] if verdict.winner is None else [f"winner {verdict.winner}"]
-    if verdict.scores:
-        parts.append("scores " + " ".join(f"{score:.2f}" for score in verdict.scores))
-    if verdict.certainty is not None:
-        parts.append(f"certainty {verdict.certainty:.2f}")
-    if verdict.consistent is not None:
-        parts.append("both orders agree" if verdict.consistent else "the orders disagree")
-    if case.label is not None:
-        parts.append(f"people say {getattr(case.label, 'value', None) or getattr(case.label, 'values', '')}")
-    return ", ".join(parts)
-
-
-def _evidence(finding: Finding) -> Text:
-    shown = {"ab": "shown a, b: ", "ba": "shown b, a: ", None: ""}[finding.order]
-    read = " ".join(f"{score:.2f}" for score in finding.scores or ())
-    if finding.distribution:
-        read += " ".join(f"{label} {p:.2f}" for label, p in sorted(finding.distribution.items()))
-    coverage = f"  (coverage {finding.coverage:.2f})" if finding.coverage is not None else ""
-    return Text.assemble(
-        shown, (read, "bold"), f"  {finding.explanation}" if finding.explanation else "", (coverage, "dim")
-    )
 
 
 class RunProgress:

@@ -94,6 +94,14 @@ class Reviewer(Record):
     comparisons: tuple[Comparison, ...] = ()
     scale: tuple[float, float] = (1, 10)
 
+    @model_validator(mode="after")
+    def _scores_on_the_scale(self) -> Self:
+        lo, hi = self.scale
+        outside = [review.score for review in self.reviews if not lo <= review.score <= hi]
+        if outside:
+            raise ValueError(f"a review's score {outside[0]:g} is not on the scale {lo:g}..{hi:g}")
+        return self
+
 
 Profile = Annotated[Preference | Persona | Reviewer, Field(discriminator="kind")]
 

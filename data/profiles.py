@@ -69,7 +69,7 @@ def capped(reviewer: Reviewer, *, words: int) -> tuple[Reviewer, list[str]]:
     kept_comments = _cut_to(comments, words)
     kept = _cut_to([*texts, *pairs], words - sum(map(count_words, kept_comments)))
     notes = [
-        f"profile: {told} at most {max(map(count_words, after))} words each kept, by the cap"
+        f"profile: {told} at most {max(map(_kept_words, after))} words each kept, by the cap"
         for told, before, after in (("texts cut,", [*texts, *pairs], kept), ("comments cut,", comments, kept_comments))
         if before != after
     ]
@@ -107,6 +107,10 @@ def features(persona: Persona, which: str) -> tuple[Persona, list[str]]:
 
 def count_words(text: str) -> int:
     return len(text.split())
+
+
+def _kept_words(text: str) -> int:
+    return count_words(text.removesuffix(CUT))
 
 
 def _cut_to(texts: Sequence[str], words: int) -> list[str]:

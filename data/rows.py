@@ -78,7 +78,7 @@ def row_to_case(row: Row, *, default_id: str, scale: Scale = (1, 5)) -> Case:
         common["aspect"] = str(common["aspect"])
     if "group" in common:
         common["group"] = str(common["group"])
-    return Case(id=identity, profile=_profile(row), **(common | shape(row, scale)))
+    return Case(id=identity, profile=_profile(row, scale), **(common | shape(row, scale)))
 
 
 def _pairwise(row: Row, scale: Scale) -> dict[str, Any]:
@@ -90,20 +90,14 @@ def _pairwise(row: Row, scale: Scale) -> dict[str, Any]:
             Candidate(text=_text(row, f"response_{side}"), system=row.get(f"system_{side}")) for side in "ab"
         ),
         "label": label,
-        "votes": tuple(_letter("votes", vote) for vote in votes),
+        "votes": tuple(_vote(vote) for vote in votes),
     }
 
 
 def _pointwise(row: Row, scale: Scale) -> dict[str, Any]:
     if "response" not in row:
         raise FieldError("response", sorted(row), f"The row has none of the shapes {SHAPES}; rename with --fields.")
-    if row.get("scale") is not None:
-        bounds = [_number("scale", bound) for bound in _list("scale", row["scale"])]
-        if len(bounds) != 2:
-            raise FieldError("scale", row["scale"], "Give the lowest and the highest score, as in [1, 5].")
-        scale = (bounds[0], bounds[1])
-        if not scale[0] < scale[1]:
-            raise FieldError("scale", row["scale"], "The lowest score comes first and is below the highest.")
+    scale = _scale(row, scale)
 
     def scores(field: str, value: object) -> Scores:
         try:
@@ -141,7 +135,7 @@ def _choice(row: Row, scale: Scale) -> dict[str, Any]:
     }
 
 
-def _profile(row: Row) -> Profile | None:
+def _profile(row: Row, scale: Scale) -> Profile | None:
     given = [name for name in ("preference", "persona", "reviewer") if row.get(name) not in (None, "")]
     if not given:
         return None
@@ -152,12 +146,30 @@ def _profile(row: Row) -> Profile | None:
         return Preference(text=str(value))
     if kind == "reviewer":
         reviews, comparisons = _list("reviews", row.get("reviews")), _list("comparisons", row.get("comparisons"))
-        scale = {"scale": tuple(_list("scale", row["scale"]))} if row.get("scale") else {}
-        return Reviewer(id=str(value), reviews=tuple(reviews), comparisons=tuple(comparisons), **scale)
+        try:
+            return Reviewer(
+                id=str(value), reviews=tuple(reviews), comparisons=tuple(comparisons), scale=_scale(row, scale)
+            )
+        except ValidationError as error:
+            if "is not on the scale" not in (told := explain(error)):
+                raise
+            raise FieldError("reviews", value, f"{told.capitalize()} Give the scale with --scale LO..HI.") from None
     features = _decoded(value)
     if not isinstance(features, dict):
         return Persona(text=str(value))
     return Persona(features={name: str(feature) for name, feature in features.items() if feature not in (None, "")})
+
+
+def _scale(row: Row, default: Scale) -> Scale:
+    """The row's own scale, else the one given for all rows."""
+    if row.get("scale") is None:
+        return default
+    bounds = [_number("scale", bound) for bound in _list("scale", row["scale"])]
+    if len(bounds) != 2:
+        raise FieldError("scale", row["scale"], "Give the lowest and the highest score, as in [1, 5].")
+    if not bounds[0] < bounds[1]:
+        raise FieldError("scale", row["scale"], "The lowest score comes first and is below the highest.")
+    return bounds[0], bounds[1]
 
 
 def _query(row: Row) -> dict[str, Any]:
@@ -186,6 +198,17 @@ def _letter(field: str, value: object) -> Winner:
     if letter is None:
         raise FieldError(field, value, "Use a, b or tie.")
     return Winner.model_validate({"value": letter})
+
+
+def _vote(vote: object) -> Winner:
+    """A letter, or {label, certainty} with a certainty in [0, 1]."""
+    if not isinstance(vote, dict):
+        return _letter("votes", vote)
+    certainty = vote.get("certainty")
+    told = None if certainty is None else _number("votes", certainty)
+    if told is not None and not 0 <= told <= 1:
+        raise FieldError("votes", vote, "A certainty is in 0..1.")
+    return _letter("votes", vote.get("label")).model_copy(update={"certainty": told})
 
 
 def _number(field: str, value: object) -> float:

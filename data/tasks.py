@@ -81,10 +81,12 @@ def presets() -> dict[str, Task]:
 
 def _from_file(path: Path) -> Task:
     try:
-        return Task.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        described = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise DeclarationError(f"task {path}: cannot be read ({error.strerror}). Give a file with `wording`.") from None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # not YAML, not UTF-8, or an impossible date
         raise DeclarationError(f"task {path}: not YAML ({' '.join(str(error).split())}).") from None
+    try:
+        return Task.model_validate(described)
     except ValidationError as error:
         raise DeclarationError(f"task {path}: {explain(error)} It needs `wording` and may list `aspects`.") from None

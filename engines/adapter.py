@@ -75,7 +75,8 @@ def words_for(annotation: Any, metadata: Any = ()) -> str:
     if origin is Annotated:
         return words_for(arguments[0], arguments[1:])
     if origin is Literal:
-        if len(arguments) > 11 and list(arguments) == list(range(arguments[0], arguments[-1] + 1)):
+        whole = all(isinstance(value, int) for value in arguments)
+        if len(arguments) > 11 and whole and list(arguments) == list(range(arguments[0], arguments[-1] + 1)):
             return f"whole number {arguments[0]}..{arguments[-1]}"
         return " | ".join(json.dumps(value) for value in arguments)
     if origin in (list, tuple):

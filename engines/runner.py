@@ -6,26 +6,21 @@ line is cut off, and failures of the server are asked again. Calls that were ans
 cache, so they are not paid for twice.
 """
 
-import hashlib
 import json
-import os
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
-from contextvars import copy_context
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from ..data import Case, Judged, Verdict
-from ..errors import BudgetSpent, DeclarationError, Infrastructure, RunError
+from ..errors import RunError
+from .lines import Appending, drop_unfinished_line, key, only_writer, sync, write_whole
+from .stream import stream
 
 FORMAT = 1
 ASK_AGAIN = ("infrastructure", "budget")  # reasons that say nothing of the case itself
-STOP_WITHIN = 0.2  # seconds until a stop reaches the cases that wait for a worker
-SYNC_EVERY = 5.0  # seconds between forced writes to the disk, against a power cut
 
 
 @dataclass
@@ -66,8 +61,8 @@ class RunFolder:
                     f"{manifest['identity'].get(name)!r}. Give another --out, or delete the folder."
                 )
         else:
-            _write_whole(self.manifest, json.dumps({"format": FORMAT, **manifest}, indent=1, ensure_ascii=False) + "\n")
-        _drop_unfinished_line(self.verdicts)
+            write_whole(self.manifest, json.dumps({"format": FORMAT, **manifest}, indent=1, ensure_ascii=False) + "\n")
+        drop_unfinished_line(self.verdicts)
         return self._take_stock()
 
     def _take_stock(self) -> int:
@@ -79,33 +74,20 @@ class RunFolder:
             if judged.reason in ASK_AGAIN:
                 again += 1
             else:
-                self.done.add(_key(judged.case_id))
+                self.done.add(key(judged.case_id))
         if again:
             kept = self.verdicts.with_suffix(".kept")
             with kept.open("w", encoding="utf-8") as file:
                 for judged in read_verdicts(self.path):
                     if judged.reason not in ASK_AGAIN:
                         file.write(judged.model_dump_json() + "\n")
-                _sync(file)
+                sync(file)
             kept.replace(self.verdicts)
         return len(self.done)
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
+    def locked(self) -> AbstractContextManager[None]:
         """Keep other processes from writing into the folder."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / ".lock").open("w") as file:
-            try:
-                import fcntl
-
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except ImportError:  # no flock on this system
-                pass
-            except OSError:
-                raise RunError(
-                    f"{self.path}: another process is writing this run. Wait for it, or give another --out."
-                ) from None
-            yield
+        return only_writer(self.path / ".lock", self.path)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -156,82 +138,15 @@ def run_cases(
         Infrastructure: case after case failed at the server; what is done is written.
         DeclarationError: a model or a case that cannot be judged at all.
     """
-    stop = stop or threading.Event()
-    most_failures = max(5, 2 * workers)
-    failures = 0
-    problem: BudgetSpent | DeclarationError | Infrastructure | None = None
-    with folder.verdicts.open("a", encoding="utf-8") as file, ThreadPoolExecutor(workers) as pool:
-        in_flight: dict[Future[Verdict], Case] = {}
-        waiting = (case for case in cases if _key(case.id) not in folder.done)
-        synced = time.monotonic()
-        while True:
-            while problem is None and not stop.is_set() and len(in_flight) < 2 * workers:
-                case = next(waiting, None)
-                if case is None:
-                    break
-                in_flight[pool.submit(copy_context().run, judge, case)] = case
-            if not in_flight:
-                break
-            finished, _ = wait(in_flight, timeout=STOP_WITHIN, return_when=FIRST_COMPLETED)
-            if problem is not None or stop.is_set():
-                for future in [
-                    future for future in in_flight if future.cancel()
-                ]:  # not begun yet: left for the next run
-                    del in_flight[future]
-            for future in finished & in_flight.keys():
-                case = in_flight.pop(future)
-                try:
-                    verdict = future.result()
-                except (BudgetSpent, DeclarationError) as error:
-                    problem = problem or error
-                    continue
-                judged = Judged.of(case, verdict)
-                file.write(judged.model_dump_json() + "\n")
-                file.flush()
-                folder.done.add(_key(case.id))
-                failures = failures + 1 if verdict.reason == "infrastructure" else 0
-                if failures >= most_failures and problem is None:
-                    problem = Infrastructure(
-                        f"{verdict.detail} {failures} cases in a row failed so. Run again to go on."
-                    )
-                on_verdict(judged)
-            if time.monotonic() - synced > SYNC_EVERY:
-                _sync(file)
-                synced = time.monotonic()
-        _sync(file)
-    if problem is not None:
-        raise problem
+    waiting = (case for case in cases if key(case.id) not in folder.done)
+    judged_cases = stream(judge, waiting, workers=workers, stop=stop or threading.Event(), failed=_of_the_server)
+    with Appending(folder.verdicts) as file:
+        for case, verdict in judged_cases:
+            judged = Judged.of(case, verdict)
+            file.add(judged.model_dump_json())
+            folder.done.add(key(case.id))
+            on_verdict(judged)
 
 
-def _key(case_id: str) -> int:
-    """8 bytes stand for an id, so that a million ids fit in memory."""
-    return int.from_bytes(hashlib.blake2b(case_id.encode(), digest_size=8).digest())
-
-
-def _drop_unfinished_line(path: Path) -> None:
-    """Cut off what a kill left of a line: everything after the last newline."""
-    if not path.exists():
-        return
-    with path.open("r+b") as file:
-        end = file.seek(0, os.SEEK_END)
-        start = end
-        tail = b""
-        while start and b"\n" not in tail:
-            start = max(0, start - 65536)
-            file.seek(start)
-            tail = file.read(end - start)
-        file.truncate(start + tail.rfind(b"\n") + 1)
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Write so that the file is there whole or not at all."""
-    part = path.with_suffix(".part")
-    with part.open("w", encoding="utf-8") as file:
-        file.write(text)
-        _sync(file)
-    part.replace(path)
-
-
-def _sync(file: IO[str]) -> None:
-    file.flush()
-    os.fsync(file.fileno())
+def _of_the_server(verdict: Verdict) -> str:
+    return verdict.detail if verdict.reason == "infrastructure" else ""

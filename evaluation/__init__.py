@@ -1,6 +1,22 @@
 """How well verdicts agree with people; numbers only, no LM."""
 
+from .choice import Choices
+from .corrections import Corrections
+from .factors import Factors
+from .measures import Mean, Proportion, correlations
 from .signature import signature
-from .tally import Proportion, Tally
+from .systems import Systems
+from .tally import Tally, human_winner
 
-__all__ = ["Proportion", "Tally", "signature"]
+__all__ = [
+    "Choices",
+    "Corrections",
+    "Factors",
+    "Mean",
+    "Proportion",
+    "Systems",
+    "Tally",
+    "correlations",
+    "human_winner",
+    "signature",
+]

@@ -7,46 +7,28 @@
 
 Agreement and consistency are those of Fennec (arXiv 2405.12163, section 4.1). The merged verdict of both orders is the
 same whichever way round a pair is given, so its accuracy is also the agreement of the judge as a whole.
+Choices, factors, corrections and systems have their measures in modules of their own.
 """
 
-import math
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import Any
 
 from ..data import Judged, Scores, Usage, Winner
-
-
-@dataclass(frozen=True)
-class Proportion:
-    """`hits` of `n`; the interval is Wilson's (1927), 95 %, for independent cases."""
-
-    hits: int
-    n: int
-
-    @property
-    def value(self) -> float:
-        """In [0, 1]; NaN for n = 0."""
-        return self.hits / self.n if self.n else math.nan
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The 95 % interval; (NaN, NaN) for n = 0."""
-        if not self.n:
-            return math.nan, math.nan
-        from scipy.stats import binomtest
-
-        low, high = binomtest(self.hits, self.n).proportion_ci(0.95, method="wilson")
-        return float(low), float(high)
-
-    def as_dict(self) -> dict[str, Any]:
-        low, high = self.interval
-        return {"value": self.value, "low": low, "high": high, "hits": self.hits, "n": self.n} if self.n else {"n": 0}
+from .choice import Choices, Scale
+from .corrections import Corrections
+from .factors import Factors
+from .measures import Proportion, correlations, known
+from .systems import Systems
 
 
 @dataclass
 class Tally:
-    """Counts over verdicts; `add` takes one, the properties are the measures so far."""
+    """Counts over verdicts; `add` takes one, the properties are the measures so far.
+
+    Args:
+        scale: of the judge's scores, when it always has the same; errors of scores are taken on 0..10 alone.
+    """
 
     cases: int = 0
     scored: int = 0
@@ -60,10 +42,23 @@ class Tally:
     winners: Counter[str] = field(default_factory=Counter)
     usage: Usage = field(default_factory=Usage)
     pairs: list[tuple[float, float]] = field(default_factory=list, repr=False)  # (judge's score, human score)
+    noted: int = 0
+    note: str = ""  # the first in the alphabet, so that it does not depend on which verdict came first
+    choices: Choices = field(init=False)
+    factors: Factors = field(default_factory=Factors)
+    corrections: Corrections = field(default_factory=Corrections)
+    systems: Systems = field(default_factory=Systems)
+    scale: InitVar[Scale | None] = None
+
+    def __post_init__(self, scale: Scale | None) -> None:
+        self.choices = Choices(scale)
 
     def add(self, judged: Judged) -> None:
         self.cases += 1
         self.usage = self.usage + judged.usage
+        if judged.notes:
+            self.noted += 1
+            self.note = min([*([self.note] if self.note else []), *judged.notes])
         if judged.status != "scored":
             self.reasons[judged.reason or judged.status] += 1
             return
@@ -72,11 +67,13 @@ class Tally:
             self.winners[str(judged.winner)] += 1
         if isinstance(judged.label, Scores) and judged.scores and len(judged.scores) == 1:
             self.pairs.append((judged.scores[0], judged.label.values[0]))
-        human = _human_winner(judged)
+        human = human_winner(judged)
         self._count_orders(judged, human)
         if human is not None and judged.winner is not None:
             self.labelled += 1
             self.hits += judged.winner == human
+        for part in (self.choices, self.factors, self.corrections, self.systems):
+            part.add(judged)
 
     def _count_orders(self, judged: Judged, human: object) -> None:
         """Only where both orders were asked, or where no order can matter."""
@@ -107,38 +104,25 @@ class Tally:
     def correlations(self) -> dict[str, float]:
         """Pearson, Spearman and Kendall's tau-b of scores with human scores over all texts; empty under 3 texts, and
         NaN when either side is constant."""
-        if len(self.pairs) < 3:
-            return {}
-        from scipy import stats
-
-        judge, human = zip(*self.pairs, strict=True)
-        if _constant(judge) or _constant(human):
-            return dict.fromkeys(("pearson", "spearman", "kendall"), math.nan)
-        return {
-            "pearson": float(stats.pearsonr(judge, human).statistic),
-            "spearman": float(stats.spearmanr(judge, human).statistic),
-            "kendall": float(stats.kendalltau(judge, human).statistic),
-        }
+        return correlations(self.pairs)
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, for JSON; a measure that nothing was counted for is left out."""
         measures = {name: getattr(self, name) for name in ("agreement", "consistency", "accuracy", "coverage")}
+        parts = {name: getattr(self, name).as_dict() for name in ("choices", "factors", "corrections", "systems")}
         return {
             "cases": self.cases,
             "scored": self.scored,
             "unscored": dict(self.reasons),
             **{name: share.as_dict() for name, share in measures.items() if share.n},
-            **{name: value for name, value in self.correlations().items() if not math.isnan(value)},
+            **known(self.correlations()),
+            **{name: part for name, part in parts.items() if part},
+            **({"notes": {"n": self.noted, "example": self.note}} if self.noted else {}),
             "usage": self.usage.model_dump(),
         }
 
 
-def _constant(scores: tuple[float, ...]) -> bool:
-    """All equal but for rounding, so that no correlation is defined."""
-    return max(scores) - min(scores) <= 1e-12 * max(1.0, abs(max(scores)))
-
-
-def _human_winner(judged: Judged) -> str | int | None:
+def human_winner(judged: Judged) -> str | int | None:
     """The label as a winner; two scores name the higher one."""
     if isinstance(judged.label, Winner):
         return judged.label.value

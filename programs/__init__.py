@@ -1,7 +1,9 @@
 """Judges: DSPy modules that chain signatures into a verdict, one file a system."""
 
 from .judge import Judge
+from .own import SignatureJudge
 from .panel import Panel
-from .registry import PROGRAMS, Program, build, build_panel
+from .program import Program
+from .registry import PROGRAMS, build, build_panel
 
-__all__ = ["PROGRAMS", "Judge", "Panel", "Program", "build", "build_panel"]
+__all__ = ["PROGRAMS", "Judge", "Panel", "Program", "SignatureJudge", "build", "build_panel"]

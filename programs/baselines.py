@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from ..data import Case, Finding, Reviewer, Verdict, Winner
 from ..errors import DeclarationError
+from .hparam import HParam
 from .judge import Judge, verdict_of
 from .merge import best
 
@@ -66,14 +67,16 @@ class ReviewerAverage(Judge):
     def assess(self, case: Case) -> Verdict:
         if not isinstance(case.profile, Reviewer):
             raise DeclarationError(f"judge 'reviewer-average': case {case.id!r} has no reviewer.")
-        if case.is_pair and case.profile.comparisons:
-            choices = Counter(comparison.label for comparison in case.profile.comparisons)
+        judged = {candidate.text for candidate in case.candidates}
+        earlier = [one for one in case.profile.comparisons if not {one.response_a, one.response_b} & judged]
+        if case.is_pair and earlier:
+            choices = Counter(comparison.label for comparison in earlier)
             top = [label for label, n in choices.items() if n == max(choices.values())]
             winner = top[0] if len(top) == 1 else "tie"
             return Verdict(case_id=case.id, winner=winner, certainty=choices[winner] / choices.total())
-        if not case.profile.reviews:
+        scores = [review.score for review in case.profile.reviews if review.text not in judged]
+        if not scores:
             raise DeclarationError(f"judge 'reviewer-average': case {case.id!r} has a reviewer without a history.")
-        scores = [review.score for review in case.profile.reviews]
         finding = Finding(
             criterion="mean of the history", scores=(math.fsum(scores) / len(scores),) * len(case.candidates)
         )
@@ -94,7 +97,8 @@ class MatrixFactorisation(Fitted):
 
     def __init__(self, *, factors: int = 10, seed: int = 0) -> None:
         super().__init__()
-        self.factors, self.seed = factors, seed
+        self.factors = HParam(factors, range(1, 201))
+        self.seed = HParam(seed, range(2**32))
         self.model: Any = None
 
     def fit(self, cases: Iterable[Case]) -> Self:
@@ -110,7 +114,7 @@ class MatrixFactorisation(Fitted):
         scales = {one.scale for one in reviewers}
         if len(scales) > 1:
             raise DeclarationError(f"judge 'matrix-factorisation': histories on several scales, {sorted(scales)}.")
-        self.model = fit_ratings(ratings, scales.pop(), factors=self.factors, seed=self.seed)
+        self.model = fit_ratings(ratings, scales.pop(), factors=self.factors.value, seed=self.seed.value)
         return self
 
     def assess(self, case: Case) -> Verdict:

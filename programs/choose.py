@@ -4,6 +4,7 @@ The options are shown in an order drawn from their texts and the seed, so the ca
 the options permutes the choice, exactly.
 """
 
+import math
 import random
 import string
 from collections.abc import Sequence
@@ -61,14 +62,21 @@ class Choose(Judge):
         }
         names: Sequence[Letter | int] = ("a", "b") if count == 2 else range(count)
         shares, coverage = self._read(inputs, letters)
-        by_candidate = {str(names[index]): share for index, share in zip(order, shares, strict=True)}
+        by_text: dict[str, list[float]] = {}
+        for index, share in zip(order, shares, strict=True):
+            by_text.setdefault(case.candidates[index].text, []).append(share)
+        # Equal texts share what was given to either, so that none is preferred to its like.
+        by_candidate = {
+            str(name): math.fsum(given := by_text[candidate.text]) / len(given)
+            for name, candidate in zip(names, case.candidates, strict=True)
+        }
         finding = Finding(criterion="the model's own choice", distribution=by_candidate, coverage=coverage)
         return Verdict(
             case_id=case.id,
-            winner=best([by_candidate[str(name)] for name in names]),
+            winner=best(list(by_candidate.values())),
             distribution=by_candidate,
-            certainty=max(shares),
-            scores=tuple(by_candidate[str(name)] for name in names) if coverage is not None else None,
+            certainty=max(by_candidate.values()),
+            scores=tuple(by_candidate.values()) if coverage is not None else None,
             findings=(finding,),
         )
 

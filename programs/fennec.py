@@ -26,6 +26,7 @@ from .stage import Stage
 MOST_BRANCHES = 10
 WEAK_BELOW = 3  # arXiv 2405.12163, section 3.1: responses below 3 are corrected
 CORRECTION_TEMPERATURE = 0.7
+MARKS = " -*\t\n"  # of a list, around a criterion
 
 
 class Fennec(Judge):
@@ -114,7 +115,7 @@ class Fennec(Judge):
         answer = self.find_criteria(request=shown.request, count=self.branches.value)
         named: dict[str, str] = {}
         for line in answer.criteria:
-            criterion = line.strip(" -*\t\n")
+            criterion = line.strip(MARKS)
             if criterion:
                 named.setdefault(criterion.casefold(), criterion)
         criteria = list(named.values())[: self.branches.value]
@@ -235,7 +236,7 @@ def _as_asked(answer: dspy.Prediction, order: Order) -> str:
 
 
 def _some_criterion(prediction: dspy.Prediction) -> None:
-    if not any(line.strip() for line in prediction.criteria):
+    if not any(line.strip(MARKS) for line in prediction.criteria):
         raise ValueError("no criterion was given")
 
 

@@ -20,13 +20,18 @@ class HParam(Parameter):
     """
 
     def __init__(self, value: Any, choices: Sequence[Any] | None = None, *, least: float | None = None) -> None:
-        self.choices, self.least = tuple(choices) if choices is not None else None, least
+        self.choices, self.least = choices if isinstance(choices, range | None) else tuple(choices), least
         self.is_text = choices is None and isinstance(value, str)
         self.value = self._checked(value)
 
     def _checked(self, value: Any) -> Any:
         if self.choices is not None and value not in self.choices:
-            raise ValueError(f"must be one of {', '.join(map(str, self.choices))}, got {value!r}")
+            told = (
+                f"{self.choices[0]} to {self.choices[-1]}"
+                if len(self.choices) > 30
+                else ", ".join(map(str, self.choices))
+            )
+            raise ValueError(f"must be one of {told}, got {value!r}")
         if self.is_text:
             return str(value)
         if self.choices is None and (isinstance(value, bool) or not isinstance(value, int | float)):

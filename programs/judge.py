@@ -6,23 +6,18 @@ shown as A is mapped back before anything is merged, so the merged verdict turns
 
 import asyncio
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Self
-
-import dspy
 
 from ..data import Case, Finding, Persona, Preference, Verdict
 from ..data.case import Profile
 from ..data.tasks import OVERALL
 from ..data.verdict import Order
 from ..engines.ledger import Ledger, charge_to, current_ledger
-from ..engines.models import Roles
 from ..errors import BudgetSpent, DeclarationError, ExecutionError
 from .fence import Fence
-from .hparam import HParam
 from .merge import conclude
-from .stage import Stage
+from .staged import Staged
 
 
 @dataclass(frozen=True)
@@ -35,15 +30,17 @@ class Shown:
     profile: str
 
 
-class Judge(dspy.Module):
+class Judge(Staged):
     """Base of all judges. A subclass builds its stages in `__init__` and returns findings from `assess`.
 
     Attributes:
         name: the registry's name of the program.
         pairs_only: whether it can judge nothing but pairs.
+        score_scale: of the verdict's scores, where it is always the same.
     """
 
     name: str
+    score_scale: tuple[float, float] | None = None
 
     @property
     def pairs_only(self) -> bool:
@@ -73,55 +70,11 @@ class Judge(dspy.Module):
 
     async def aforward(self, case: Case) -> Verdict:
         """`forward` in a thread: sync and async calls then share DSPy's cache, whose keys differ between the two."""
-        return await asyncio.to_thread(self.forward, case)
+        return await asyncio.to_thread(self, case)
 
     def assess(self, case: Case) -> Verdict:
         """The verdict, without usage."""
         raise NotImplementedError
-
-    def stages(self) -> list[Stage]:
-        return [stage for _, stage in self.named_sub_modules(Stage)]
-
-    def bind(self, roles: Mapping[str, str] | str) -> Self:
-        """Answer each stage by the model string of its role. A lone string answers all of them.
-
-        Raises:
-            DeclarationError: a role that no stage of this judge has.
-        """
-        models = Roles.parse(roles) if isinstance(roles, str) else roles
-        known = {stage.role for stage in self.stages()} | {"judge"}
-        unknown = set(models) - known
-        if unknown and known != {"judge"}:
-            raise DeclarationError(
-                f"judge {self.name!r} has no role {sorted(unknown)[0]!r}. Its roles: {', '.join(sorted(known))}."
-            )
-        for stage in self.stages():
-            stage.model = models[stage.role]
-        return self
-
-    def hparams(self) -> dict[str, HParam]:
-        return {name: value for name, value in self.named_parameters() if isinstance(value, HParam)}
-
-    def settings(self) -> dict[str, Any]:
-        """The structural parameters' values, by name."""
-        return {name: hparam.value for name, hparam in self.hparams().items()}
-
-    def set(self, **values: Any) -> Self:
-        """Change structural parameters.
-
-        Raises:
-            DeclarationError: a name that this judge does not have, or a value that it cannot take.
-        """
-        hparams = self.hparams()
-        for name, value in values.items():
-            if name not in hparams:
-                known = ", ".join(sorted(hparams)) or "none"
-                raise DeclarationError(f"judge {self.name!r} has no parameter {name!r}. It has: {known}.")
-            try:
-                hparams[name].set(value)
-            except ValueError as error:
-                raise DeclarationError(f"judge {self.name!r}, {name}: {error}.") from None
-        return self
 
 
 def show(case: Case, order: Order = "ab") -> Shown:
@@ -197,11 +150,17 @@ def in_case_order(finding: Finding, order: Order) -> Finding:
     return shown_as_ab if order == "ab" else shown_as_ab.swapped()
 
 
+def rationale_of(findings: Iterable[Finding]) -> str:
+    """The findings' explanations, one a line."""
+    return "\n".join(
+        dict.fromkeys(f"{f.criterion}: {f.explanation}" for f in findings if f.explanation and not f.is_factor)
+    )
+
+
 def verdict_of(case: Case, findings: Iterable[Finding], *, notes: Iterable[str] = (), **rules: float) -> Verdict:
     """The verdict that the findings give; the rationale is the explanations, one a line."""
     found = tuple(findings)
-    lines = dict.fromkeys(f"{f.criterion}: {f.explanation}" for f in found if f.explanation and not f.is_factor)
     fields = conclude(found, len(case.candidates), **rules)
     return Verdict(
-        case_id=case.id, findings=found, rationale="\n".join(lines), notes=tuple(dict.fromkeys(notes)), **fields
+        case_id=case.id, findings=found, rationale=rationale_of(found), notes=tuple(dict.fromkeys(notes)), **fields
     )

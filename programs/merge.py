@@ -48,24 +48,21 @@ def conclude(
 def mean_scores(findings: Sequence[Finding]) -> tuple[float, ...] | None:
     """Each candidate's mean score over the findings that hold scores, weighted; None without any."""
     scored = [finding for finding in findings if finding.scores]
-    total = math.fsum(finding.weight for finding in scored)
-    if not total:
+    weights = [finding.weight for finding in scored]
+    if not math.fsum(weights):
         return None
     columns = zip(*(finding.scores or () for finding in scored), strict=True)
-
-    def mean(column: tuple[float, ...]) -> float:
-        value = math.fsum(finding.weight * score for finding, score in zip(scored, column, strict=True)) / total
-        return min(max(value, min(column)), max(column))  # rounding may leave the scale by one last bit
-
-    return tuple(mean(column) for column in columns)
+    return tuple(_mean(column, weights) for column in columns)
 
 
 def mean_levels(findings: Sequence[Finding]) -> dict[str, float] | None:
-    """One candidate's distribution over the levels 1, 2, ..., averaged over findings; None without any."""
-    columns = [finding.levels[0] for finding in findings if finding.levels]
-    if not columns:
+    """One candidate's distribution over the levels 1, 2, ..., averaged over findings by weight; None without any."""
+    read = [finding for finding in findings if finding.levels and finding.weight]
+    if not read:
         return None
-    return {str(level): math.fsum(ps) / len(columns) for level, ps in enumerate(zip(*columns, strict=True), start=1)}
+    weights = [finding.weight for finding in read]
+    columns = zip(*(finding.levels[0] for finding in read if finding.levels), strict=True)
+    return {str(level): _mean(shares, weights) for level, shares in enumerate(columns, start=1)}
 
 
 def margin(findings: Sequence[Finding], score_weight: float = 1.0) -> float:
@@ -76,26 +73,31 @@ def margin(findings: Sequence[Finding], score_weight: float = 1.0) -> float:
     scored = [finding for finding in findings if finding.scores]
     orders = len({finding.order for finding in scored}) or 1
     differences = [finding.weight * (finding.scores[0] - finding.scores[1]) for finding in scored if finding.scores]
-    letter_margin = math.fsum(letters) / math.fsum(w for w, _ in lettered) if letters else 0.0
+    weight = math.fsum(w for w, _ in lettered)
+    letter_margin = math.fsum(letters) / weight if weight else 0.0
     return letter_margin + score_weight * (math.fsum(differences) / orders)
 
 
 def _pair(findings: Sequence[Finding], tie_threshold: float, score_weight: float) -> dict[str, Any]:
     m = margin(findings, score_weight)
-    ties = [
-        finding.distribution["tie"] for finding in findings if finding.distribution and "tie" in finding.distribution
-    ]
+    ties = [(f.distribution["tie"], f.weight) for f in findings if f.distribution and "tie" in f.distribution]
     a, b = _logistic(m - tie_threshold), _logistic(-m - tie_threshold)
     winner: Letter = "a" if m > tie_threshold else "b" if -m > tie_threshold else "tie"
     tie = max(0.0, 1 - (a + b))
     if ties:  # the model itself could say tie
-        asked = math.fsum(ties) / len(ties)
+        asked = _mean(*zip(*ties, strict=True))
         a, b = a * (1 - asked), b * (1 - asked)
         tie = max(0.0, 1 - (a + b))
         if tie >= max(a, b):
             winner = "tie"
     distribution = {"a": a, "b": b, "tie": tie}
     return {"winner": winner, "distribution": distribution, "certainty": distribution[winner]}
+
+
+def _mean(values: Sequence[float], weights: Sequence[float]) -> float:
+    """The weighted mean; rounding may not take it beyond the values."""
+    mean = math.fsum(weight * value for weight, value in zip(weights, values, strict=True)) / math.fsum(weights)
+    return min(max(mean, min(values)), max(values))
 
 
 def best(scores: Sequence[float]) -> Letter | int:

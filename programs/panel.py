@@ -1,6 +1,6 @@
 """A panel: several judges, or several samples of one, whose verdicts are pooled into one (panels: arXiv 2404.18796).
 
-    mean, median    of the members' scores, candidate by candidate
+    mean, median    of the members' scores, candidate by candidate; the certainty is the share that names the winner
     majority        of the winners; equal counts are a tie
     probability     the mean of the members' distributions over winners
 
@@ -31,7 +31,8 @@ class Panel(Judge):
     Args:
         members: judges; each has its own LMs.
         pool: "mean", "median", "majority" or "probability".
-        samples: how often each member judges, at temperature 0.7 when it writes; 1 is greedy.
+        samples: how often each member judges, at temperature 0.7 where it writes; 1 is greedy. What is read from
+            probabilities is the same in every sample.
     """
 
     name = "panel"
@@ -41,6 +42,8 @@ class Panel(Judge):
         if not members:
             raise DeclarationError("panel: no member. Give at least one judge.")
         self.members = list(members)
+        scales = {member.score_scale for member in self.members}
+        self.score_scale = scales.pop() if len(scales) == 1 else None
         self.pool = HParam(pool, POOLS)
         self.samples = HParam(samples, range(1, 101))
 
@@ -82,14 +85,14 @@ class Panel(Judge):
     def _judged(self, case: Case, member: Judge, draw: int) -> Verdict:
         """A member's verdict; its calls are charged to the panel's ledger as well."""
         if self.samples.value == 1:
-            return member.forward(case)
+            return member(case)  # type: ignore[no-any-return]
         with sampled(draw + 1):
-            return member.forward(case)
+            return member(case)  # type: ignore[no-any-return]
 
     def _names(self) -> list[str]:
         """One name a seat: the member's LM, or its program where they share the LM, and the draw."""
         models = [",".join(sorted({stage.model for stage in member.stages()} - {""})) for member in self.members]
-        names = models if len(set(models)) == len(models) else [member.name for member in self.members]
+        names = models if all(models) and len(set(models)) == len(models) else [member.name for member in self.members]
         if len(set(names)) < len(names):
             names = [f"{name} {number}" for number, name in enumerate(names, start=1)]
         if self.samples.value == 1:
@@ -109,7 +112,9 @@ def pool(verdicts: Sequence[Verdict], how: str, candidates: int) -> dict[str, An
             raise DeclarationError(f"panel: pool={how} needs scores, and a member gives none. Use majority.")
         if candidates == 1:
             return {"scores": scores}
-        return {"scores": scores, "winner": best(scores)}
+        named = best(scores)
+        agreeing = [verdict.winner == named for verdict in verdicts]
+        return {"scores": scores, "winner": named, "certainty": sum(agreeing) / len(agreeing)}
     if how == "majority":
         counts = Counter(str(verdict.winner) for verdict in verdicts if verdict.winner is not None)
         if not counts:

@@ -42,27 +42,27 @@ class FromHistory(Judge):
         self.shuffle = HParam(shuffle)
         self.max_words = HParam(max_words, least=1)
 
-    def history(self, case: Case) -> tuple[Reviewer, list[str]]:
+    def known(self, case: Case) -> tuple[Reviewer, list[str]]:
         """What is shown of the reviewer of the case, and notes on what is not.
 
         Raises:
             DeclarationError: the case has no reviewer.
             ContextOverflow: the text to judge is longer than the cap.
         """
-        if not isinstance(case.profile, Reviewer):
+        reviewer = case.profile
+        if not isinstance(reviewer, Reviewer):
             if self.k.value:
                 raise DeclarationError(
                     f"judge {self.name!r}: case {case.id!r} has no reviewer. Give rows with `reviewer` and `reviews`, "
                     "or --set k=0."
                 )
-            return Reviewer(id="nobody"), []
+            reviewer = Reviewer(id="nobody")
         texts = [candidate.text for candidate in case.candidates]
-        drawn = history(case.profile, k=self.k.value, seed=self.seed.value, shuffle=self.shuffle.value, unseen=texts)
+        drawn = history(reviewer, k=self.k.value, seed=self.seed.value, shuffle=self.shuffle.value, unseen=texts)
         shown = self.shown(drawn)
         found = len(shown.comparisons) or len(shown.reviews)
         few = [f"profile: {found} of {self.k.value} wanted are known"] if found < self.k.value else []
-        room = int(self.max_words.value) - self.words_to_judge(texts)
-        kept, cuts = capped(shown, words=room)
+        kept, cuts = capped(shown, words=int(self.max_words.value) - self.words_to_judge(texts))
         return kept, [*few, *cuts]
 
     def shown(self, reviewer: Reviewer) -> Reviewer:
@@ -120,7 +120,7 @@ class Perse(FromHistory):
         return self
 
     def assess(self, case: Case) -> Verdict:
-        reviewer, notes = self.history(case)
+        reviewer, notes = self.known(case)
         scale = self._scale(reviewer.scale)
         told = fenced(profile_text(_on_scale(reviewer, ASKED)))
         readings = concurrently(lambda text: self._read(told, text, scale), show(case).responses)
@@ -187,7 +187,7 @@ class PersePairwise(FromHistory):
         return True
 
     def assess(self, case: Case) -> Verdict:
-        reviewer, notes = self.history(case)
+        reviewer, notes = self.known(case)
         told = fenced(profile_text(reviewer))
         findings = concurrently(lambda order: self._compare(case, told, order), orders(self.order.value))
         return verdict_of(case, findings, notes=notes)

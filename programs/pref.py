@@ -58,6 +58,7 @@ class Pref(Judge):
     """
 
     name = "pref"
+    score_scale = (0.0, TOP_SCORE)
 
     def __init__(
         self,
@@ -122,7 +123,8 @@ class Pref(Judge):
         rest = 0.0 if permute else NEUTRAL_WEIGHT
         weighted = [replace(factor, weight=given.get(number, rest)) for number, factor in enumerate(general, start=1)]
         known = {factor.name.casefold() for factor in general}
-        added = [Factor(f.name, "", f.weight, f.reason) for f in answer.added if f.name.casefold() not in known]
+        new = {f.name.casefold(): f for f in reversed(answer.added) if f.name.casefold() not in known}
+        added = [Factor(f.name, "", f.weight, f.reason) for f in reversed(new.values())]
         notes = (
             [f"preference: no weight was given to {', '.join(unweighted)}; {rest:g} was taken"] if unweighted else []
         )

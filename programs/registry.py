@@ -5,7 +5,6 @@ Judges of other packages are found by the entry-point group `dicast.judges`; a `
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import entry_points
 from typing import Any
@@ -20,23 +19,12 @@ from .panel import Panel
 from .perse import Perse, PersePairwise
 from .persona import PersonaJudge
 from .pref import Pref
+from .program import Program
 from .scoring import Explicit, Implicit, Pairwise
 
 GROUP = "dicast.judges"
 FENNEC, PREF, PERSE = "Fennec, arXiv 2405.12163", "PREF, arXiv 2508.10028", "PerSE, arXiv 2310.03304"
 PERSONA, SCORING = "arXiv 2406.11657", "arXiv 2304.00723"
-
-
-@dataclass(frozen=True)
-class Program:
-    """One registered program; `calls` is for one case with the default settings."""
-
-    name: str
-    build: Callable[..., Judge]
-    summary: str
-    source: str
-    inputs: str
-    calls: str
 
 
 _BUILT_IN = (
@@ -115,12 +103,14 @@ def plugins() -> Mapping[str, Program | Exception]:
     """The judges of other packages by name; one that cannot be loaded is its error."""
     found: dict[str, Program | Exception] = {}
     for point in entry_points(group=GROUP):
+        if point.name in PROGRAMS:
+            found[point.name] = DeclarationError(f"{point.value} has the name of one of ours; rename it")
+            continue
         try:
             loaded = point.load()
+            found[point.name] = loaded if isinstance(loaded, Program) else _described(point.name, loaded)
         except Exception as error:  # another package's import may fail in any way, and must not break ours
             found[point.name] = error
-            continue
-        found[point.name] = loaded if isinstance(loaded, Program) else _described(point.name, loaded)
     return found
 
 
@@ -136,9 +126,13 @@ def build(name: str, **settings: Any) -> Judge:
     if name.endswith((".yaml", ".yml")):
         from .declared import read_judge
 
-        judge: Judge = read_judge(name)
+        judge: Any = read_judge(name)
     else:
-        judge = _program(name).build()
+        judge = find(name).build()
+    if not isinstance(judge, Judge):
+        raise DeclarationError(
+            f"judge {name!r}: its package gives a {type(judge).__name__}, not a judge. Return a dicast.Judge."
+        )
     return judge.set(**settings)
 
 
@@ -156,7 +150,12 @@ def build_panel(
     return Panel(members, pool=pool, samples=samples)
 
 
-def _program(name: str) -> Program:
+def find(name: str) -> Program:
+    """The program of this name, of ours or of another package.
+
+    Raises:
+        DeclarationError: there is none, or its package cannot be loaded.
+    """
     program = PROGRAMS.get(name) or plugins().get(name)
     if isinstance(program, Exception):
         raise DeclarationError(f"judge {name!r}: its package cannot be loaded ({program}). Mend or remove the package.")

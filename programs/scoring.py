@@ -128,8 +128,8 @@ class Implicit(Scoring):
     """Scores each text by how probable the model finds Yes, asked whether it is good: one call of one token a text.
 
     With p_yes and p_no the probabilities on the yes- and no-words among the `top` most probable tokens, the score is
-    max(p_yes, 1 - p_no), in [0, 1] (section 3.1). Where neither word is among them the formula would say 1; here the
-    judgment is unscored.
+    max(p_yes, 1 - p_no), in [0, 1] (section 3.1); as p_yes + p_no is at most 1, that is 1 - p_no. Where neither word is
+    among the tokens the formula would say 1; here the judgment is unscored.
 
     Args:
         task: what the texts are (see the module).

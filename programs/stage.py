@@ -129,6 +129,7 @@ class Stage(dspy.Module):
         lm = self.ask.lm or (get_lm(self.model) if self.model else dspy.settings.lm)
         if lm is None:
             raise ModelError(f"stage {self.role!r}: no LM is bound. Give --lm, or call judge.bind('provider/model').")
+        inputs = {name: inputs[name] for name in self.ask.signature.input_fields if name in inputs} | inputs
         with stage_of_calls(self.role) as ledger, dspy.context(disable_history=True):
             ledger.check()
             try:

@@ -125,6 +125,23 @@ def test_swapping_keeps_what_the_order_does_not_touch() -> None:
     assert all(getattr(swapped, name) == getattr(pair, name) for name in fields)
 
 
+def test_swapping_keeps_how_sure_an_annotator_was() -> None:
+    swapped = case(votes=[{"value": "a", "certainty": 0.7}]).swapped()
+    assert swapped.votes == (Winner(value="b", certainty=0.7),)
+
+
+@pytest.mark.parametrize("certainty", [-0.1, 1.1, 70, float("nan")])
+def test_an_annotator_s_certainty_is_a_probability(certainty: float) -> None:
+    with pytest.raises(ValidationError, match="less than or equal to 1|greater than or equal to 0"):
+        Winner(value="a", certainty=certainty)
+
+
+@pytest.mark.parametrize("role", ["tool", "User", ""])
+def test_a_turn_is_the_system_s_the_user_s_or_the_assistant_s(role: str) -> None:
+    with pytest.raises(ValidationError, match="Input should be 'system', 'user' or 'assistant'"):
+        case(history=[{"role": role, "text": "x"}])
+
+
 @pytest.mark.parametrize("count", [1, 3])
 def test_only_a_pair_can_be_swapped(count: int) -> None:
     with pytest.raises(ValueError, match=f"case 'c' has {count} candidates; only a pair can be swapped"):
@@ -168,6 +185,7 @@ def test_without_a_winner_there_is_no_soft_label(fields: dict[str, Any]) -> None
         {"profile": Preference(text="no meat"), "label": {"value": "tie"}},
         {"profile": Persona(features={"age": "25-34"}, text="A cook."), "votes": [{"value": "a"}]},
         {"profile": REVIEWER, "label": {"values": [1.5, 2], "lo": 1, "hi": 5}},
+        {"history": [{"role": "user", "text": "é"}], "votes": [{"value": "b", "certainty": 0.25}]},
         {"candidates": [{"text": "é\n\"'\u2028", "system": "gpt"}] * 3, "label": {"value": 2}, "meta": {"n": None}},
     ],
 )

@@ -78,7 +78,7 @@ def test_ties_can_be_left_out_and_a_sample_is_drawn_by_seed(elsewhere, capsys):
         (["judge", "--cases", "pairs.jsonl", "--set", "depth=3"], "no parameter 'depth'. It has: evidence"),
         (["judge", "--cases", "pairs.jsonl", "--branches", "3"], "judge 'direct' has no parameter 'branches'."),
         (["judge", "--cases", "pairs.jsonl", "--budget", "euros=3"], "write calls=, tokens=, cost= or minutes="),
-        (["judge", "--cases", "pairs.jsonl", "--scale", "5"], "'5' is no scale. Write LO..HI, as in 1..5."),
+        (["judge", "--cases", "pairs.jsonl", "--scale", "5"], "'5' is no scale; write LO..HI, as in 1..5."),
         (["judge"], "Missing option '--cases'"),
         (["models", "path", "qwen2.5-coder-1.5b"], "dicast: local/qwen2.5-coder-1.5b: not fetched yet."),
         (["data", "path", "pandalmm"], "there is no set 'pandalmm'. Did you mean pandalm"),
@@ -165,12 +165,28 @@ def test_check_counts_bad_rows_and_tells_the_first(elsewhere, capsys):
 
 def test_list_names_every_program_with_its_calls(elsewhere, capsys):
     assert run(["list", "--json"]) == 0
-    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
-    assert list(rows) == ["direct", "fennec", "fennec-single", "fennec-correct", "pref", "longer", "majority"]
+    told = json.loads(capsys.readouterr().out)
+    rows = {row["name"]: row for row in told["judges"]}
+    assert list(rows) == [
+        "direct", "fennec", "fennec-single", "fennec-correct", "pref", "zero-shot", "reminder", "perse",
+        "perse-pairwise", "persona", "explicit", "implicit", "pairwise", "longer", "majority", "reviewer-average",
+        "matrix-factorisation", "third-person",
+    ]  # fmt: skip
+    assert all(row["source"] and row["inputs"] and row["calls"] for row in rows.values())
     assert rows["fennec"]["stages"] == ["criteria", "guideline", "judgment", "correction"]
     assert rows["pref"]["stages"] == ["coverage", "preference", "score"]
+    assert [row["name"] for row in told["preparations"]] == ["anonymise", "summarise"]
     assert run(["list"]) == 0
     assert "stages criteria -> guideline -> judgment -> correction" in capsys.readouterr().out
+
+
+def test_list_of_one_judge_prints_every_question_that_it_asks(elsewhere, capsys):
+    assert run(["list", "pref"]) == 0
+    out = capsys.readouterr().out
+    assert "coverage (generate): question, count -> factors" in out
+    assert "score (probability): question, profile, guideline, answer -> factual, score" in out
+    assert "First say whether the answer is free of factual errors" in " ".join(out.split())
+    assert run(["list", "no-such"]) == 3
 
 
 def test_the_majority_baseline_gives_everybody_the_most_frequent_label(elsewhere, capsys):

@@ -178,10 +178,26 @@ def test_a_bad_field_of_a_choice_is_named_with_its_value(more: dict[str, Any], m
 def test_a_reviewer_brings_reviews_and_comparisons() -> None:
     reviews = [{"text": "A heist.", "comment": "Dull.", "score": 3}]
     comparisons = [{"response_a": "Rain.", "response_b": "Sun.", "label": "b"}]
-    expected = Reviewer(id="7", reviews=reviews, comparisons=comparisons)
+    expected = Reviewer(id="7", reviews=reviews, comparisons=comparisons, scale=(1, 5))
     assert made(TEXT, reviewer=7, reviews=reviews, comparisons=comparisons).profile == expected
     cells = {"reviews": json.dumps(reviews), "comparisons": json.dumps(comparisons)}
     assert made(TEXT, reviewer="7", **cells).profile == expected
+
+
+def test_a_history_stands_on_the_scale_of_its_row() -> None:
+    reviews = [{"text": "A heist.", "comment": "Dull.", "score": 8}]
+    profile = made(TEXT, reviewer=7, reviews=reviews, scale=[1, 10]).profile
+    assert isinstance(profile, Reviewer)
+    assert profile.scale == (1, 10)
+    with pytest.raises(FieldError, match="score 8 is not on the scale 1..5. Give the scale with --scale LO..HI"):
+        made(TEXT, reviewer=7, reviews=reviews)
+
+
+def test_a_vote_may_carry_a_certainty() -> None:
+    case = made(PAIR, votes=["a", {"label": "b", "certainty": 0.8}])
+    assert case.votes == (Winner(value="a"), Winner(value="b", certainty=0.8))
+    with pytest.raises(FieldError, match="A certainty is in 0..1"):
+        made(PAIR, votes=[{"label": "b", "certainty": 80}])
 
 
 def test_a_persona_is_features_or_free_text() -> None:
@@ -215,6 +231,11 @@ def test_a_dumped_case_is_a_row() -> None:
     case = made(PAIR, label="a", votes=["a"], preference="no meat", group="g", meta={"k": 1})
     assert row_to_case(case.model_dump(), default_id="d") == case
     assert row_to_case(json.loads(case.model_dump_json()), default_id="d") == case
+
+
+def test_a_taken_case_may_say_how_sure_its_annotators_were() -> None:
+    votes = [{"value": "a", "certainty": 0.8}, {"value": "b"}]
+    assert made(TAKEN, votes=votes).votes == (Winner(value="a", certainty=0.8), Winner(value="b"))
 
 
 def test_a_dumped_case_with_a_misspelt_field_is_refused() -> None:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dicast.data import Case, Judged, Scores, Usage, Verdict, Winner
-from dicast.evaluation.tally import Proportion, Tally
+from dicast.data import Case, Correction, Finding, Judged, Scores, Usage, Verdict, Winner
+from dicast.evaluation import Proportion, Tally
 
 
 def pair(human: str | None = None, winner: str | None = None, consistent: bool | None = None, **fields: Any) -> Judged:
@@ -269,3 +269,88 @@ def test_a_summary_is_plain_json() -> None:
 
 def test_scores_that_differ_by_rounding_alone_raise_no_warning() -> None:
     assert tally(text(3.0, 1), text(3.0000000000000004, 2), text(3.0, 3)).correlations()
+
+
+# choices, factors, corrections, systems, notes
+
+
+def choice(right: int, scores: tuple[float, ...] | None, **fields: Any) -> Judged:
+    return Judged(case_id="c", scores=scores, label=Winner(value=right), **fields)
+
+
+def corrected(*scores: tuple[float | None, float | None]) -> Judged:
+    fixes = tuple(Correction(candidate=0, text="new", before=before, after=after) for before, after in scores)
+    return pair("a", "a", True, corrections=fixes)
+
+
+FACTORS = (Finding(criterion="accuracy", weight=9), Finding(criterion="no fish", weight=7, added=True))
+WHOLE = (
+    *MIXED,
+    choice(0, (9.0, 4.0, 2.0), notes=("preference: no weight was given to tone",), findings=FACTORS),
+    choice(2, (8.0, 6.0, 6.0)),
+    corrected((2.0, 4.0), (1.0, 1.0)),
+    text(4, 3, systems=("x",), findings=(Finding(criterion="c", scores=(4.0,)),)),
+    text(1, 2, systems=("y",), findings=(Finding(criterion="c", scores=(1.0,)),), notes=("cut",)),
+    text(2, 9, systems=("z",), findings=(Finding(criterion="c", scores=(2.0,)),)),
+)
+
+
+def test_choices_have_rank_and_gain() -> None:
+    # the right ones stand first, and second or third: 1 and 2.5; gains 1 and (1 / log2(3) + 1 / log2(4)) / 2
+    told = tally(*WHOLE).as_dict()["choices"]
+    assert (told["n"], told["rank"]) == (2, 1.75)
+    assert told["ndcg"] == pytest.approx((1 + (1 / math.log2(3) + 0.5) / 2) / 2)
+    assert "mse" not in told
+
+
+def test_squared_errors_are_taken_on_the_scale_from_0_to_10_alone() -> None:
+    # (1, 16, 4) and (64, 36, 16): 137 over 6 answers
+    for scale, expected in (((0.0, 10.0), 137 / 6), ((0.0, 1.0), None), (None, None)):
+        counted = Tally(scale=scale)
+        for verdict in WHOLE:
+            counted.add(verdict)
+        assert counted.as_dict()["choices"].get("mse") == expected
+
+
+def test_a_choice_without_scores_has_accuracy_alone() -> None:
+    counted = tally(choice(0, None, winner=0), choice(1, None, winner=0))
+    assert (counted.accuracy, "choices" in counted.as_dict()) == (Proportion(1, 2), False)
+
+
+def test_corrections_are_counted_before_and_after() -> None:
+    told = tally(*WHOLE, corrected((None, None))).as_dict()["corrections"]
+    assert (told["texts"], told["before"], told["after"]) == (3, 1.5, 2.5)
+    assert (told["improved"]["hits"], told["improved"]["n"]) == (1, 2)
+
+
+def test_notes_are_counted_and_one_is_kept() -> None:
+    assert tally(*WHOLE).as_dict()["notes"] == {"n": 2, "example": "cut"}
+
+
+def test_factors_and_systems_are_in_the_summary() -> None:
+    told = tally(*WHOLE).as_dict()
+    assert (told["factors"]["factors"], told["factors"]["share_added"]["hits"]) == (2, 1)
+    assert list(told["systems"]["scores"]) == ["x", "z", "y"]
+    assert told["systems"]["agreement"] == {"n": 3, "spearman": pytest.approx(0.5), "kendall": pytest.approx(1 / 3)}
+
+
+def test_the_order_of_verdicts_of_every_kind_changes_no_measure() -> None:
+    random = np.random.default_rng(1)
+    expected = tally(*WHOLE).as_dict()
+    for _ in range(10):
+        assert tally(*(WHOLE[index] for index in random.permutation(len(WHOLE)))).as_dict() == expected
+
+
+def test_exchanging_the_candidates_of_every_kind_of_pair_changes_no_measure() -> None:
+    alone = (Finding(criterion="c", scores=(4.0, 1.0)), Finding(criterion="d", scores=(5.0, 3.0)))
+    human = Scores(values=(3, 2), lo=1, hi=5)
+    verdicts = [
+        Judged(case_id="c", winner="a", scores=(4.5, 2.0), findings=alone, systems=("x", "y"), label=human),
+        corrected((2.0, 4.0)).model_copy(update={"findings": FACTORS}),
+    ]
+    assert tally(*(verdict.swapped() for verdict in verdicts)).as_dict() == tally(*verdicts).as_dict()
+
+
+def test_an_unscored_verdict_has_no_part_in_any_measure() -> None:
+    failed = choice(0, None, status="unscored", reason="parse_failure", findings=FACTORS)
+    assert set(tally(failed).as_dict()) == {"cases", "scored", "unscored", "usage", "coverage"}

@@ -1,0 +1,166 @@
+"""One whole judgment as a tree: what was judged and for whom, findings, corrections, notes, verdict and cost."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from rich.console import Group
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from ..data import Case, Correction, Finding, Reviewer, Scores, Usage, Verdict, Winner
+from ..data.case import Label, Profile
+
+# Texts come from anywhere: control characters but tab and line end could steer the terminal.
+SHOWN = {code: "�" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"} | {0x0D: ""}
+NAME_WIDTH = 24  # columns; a longer name goes on in the next line
+
+
+def judgment(case: Case, verdict: Verdict) -> Panel:
+    """One judgment, whole; no text is cut."""
+    judged, findings, said = _grid(), Tree("", guide_style="dim", hide_root=True), _grid()
+    for turn in case.history:
+        _row(judged, turn.role, turn.text)
+    _row(judged, "request", case.query)
+    if case.profile is not None:
+        _row(judged, *_person(case.profile))
+    if case.aspect is not None:
+        _row(judged, "aspect", case.aspect)
+    for index, candidate in enumerate(case.candidates):
+        system = f" ({candidate.system})" if candidate.system else ""
+        _row(judged, f"{name_of(index, case)}{system}", candidate.text)
+    for member in dict.fromkeys(finding.member for finding in verdict.findings):
+        at = findings.add(_plain(member, "magenta")) if member else findings
+        _add_findings(at, case, [finding for finding in verdict.findings if finding.member == member])
+    if verdict.rationale and not any(finding.explanation for finding in verdict.findings if not finding.is_factor):
+        _row(said, "rationale", verdict.rationale)
+    for correction in verdict.corrections:
+        _row(said, f"{name_of(correction.candidate, case)} rewritten", _rewritten(correction), "bold green")
+    for note in verdict.notes:
+        _row(said, "note", note, "bold yellow")
+    _row(said, "verdict", outcome(case, verdict))
+    _row(said, "cost", spent(verdict.usage))
+    whole = Group(judged, findings, said) if verdict.findings else Group(judged, said)
+    return Panel(whole, title=_plain(case.id), title_align="left", border_style="dim")
+
+
+def name_of(index: int, case: Case) -> str:
+    return "text" if len(case.candidates) == 1 else "ab"[index] if case.is_pair else str(index)
+
+
+def outcome(case: Case, verdict: Verdict) -> str:
+    """The verdict in one line, with the human label when there is one."""
+    parts = [] if verdict.winner is None else [f"winner {verdict.winner}"]
+    if verdict.status != "scored":
+        why = " ".join(filter(None, [verdict.reason, verdict.detail]))
+        parts.insert(0, f"{verdict.status}: {why}" if why else verdict.status)
+    if verdict.scores:
+        parts.append(_scores(case, verdict.scores))
+    if verdict.distribution:
+        parts.append(_shares(verdict.distribution))
+    if verdict.certainty is not None:
+        parts.append(f"certainty {verdict.certainty:.2f}")
+    if verdict.consistent is not None:
+        parts.append("both orders agree" if verdict.consistent else "the orders disagree")
+    if case.label is not None:
+        parts.append(f"people say {_label(case, case.label)}")
+    if votes := Counter(str(vote.value) for vote in case.votes if isinstance(vote, Winner)):
+        parts.append("votes " + ", ".join(f"{value}: {n}" for value, n in sorted(votes.items())))
+    return "; ".join(parts)
+
+
+def spent(usage: Usage) -> str:
+    money = f", ${usage.cost:.4f}" if usage.cost is not None else ""
+    tokens = f"{usage.prompt_tokens:,} prompt + {usage.completion_tokens:,} generated tokens"
+    return f"{usage.calls:,} calls ({usage.cached:,} more from the cache), {tokens}{money}"
+
+
+def _add_findings(at: Tree, case: Case, findings: Sequence[Finding]) -> None:
+    """A guideline's factors, then each criterion with its guideline and its evidence."""
+    factors = [finding for finding in findings if finding.is_factor]
+    if factors:
+        branch = at.add(_plain("factors", "cyan"))
+        for factor in factors:
+            branch.add(_factor(factor))
+    by_criterion: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if not finding.is_factor:
+            by_criterion.setdefault(finding.criterion, []).append(finding)
+    for criterion, evidence in by_criterion.items():
+        weight = f" (weight {evidence[0].weight:g})" if evidence[0].weight != 1 else ""
+        branch = at.add(_plain(criterion + weight, "cyan"))
+        if evidence[0].guideline and not factors:  # factors are the guideline, line by line
+            branch.add(_plain(evidence[0].guideline, "dim"))
+        for finding in evidence:
+            branch.add(_evidence(case, finding))
+
+
+def _factor(factor: Finding) -> Text:
+    """`weight 9  accuracy: every claim is right`, with what the explanation weighs it and why it was added."""
+    beside = "" if factor.explained_weight is None else f", {factor.explained_weight:g} by the explanation"
+    test = f": {factor.guideline}" if factor.guideline else ""
+    added = f"  (added: {factor.explanation})" if factor.added else ""
+    weight = (f"weight {factor.weight:g}{beside}", "bold")
+    return Text.assemble(weight, "  ", _plain(f"{factor.criterion}{test}"), _plain(added, "green"))
+
+
+def _evidence(case: Case, finding: Finding) -> Text:
+    shown = {"ab": "shown a, b: ", "ba": "shown b, a: ", None: ""}[finding.order]
+    read = [_scores(case, finding.scores)] if finding.scores else []
+    read += [_shares(finding.distribution)] if finding.distribution else []
+    if finding.certainty is not None:
+        read.append(f"stated certainty {finding.certainty:.2f}")
+    coverage = f"  (coverage {finding.coverage:.2f})" if finding.coverage is not None else ""
+    explanation = f"  {finding.explanation}" if finding.explanation else ""
+    return Text.assemble(shown, (", ".join(read), "bold"), _plain(explanation), (coverage, "dim"))
+
+
+def _rewritten(correction: Correction) -> str:
+    """What changed and which criteria were failed on one line, the new text under it."""
+    scores = [f"{score:.2f}" for score in (correction.before, correction.after) if score is not None]
+    failed = [f"failed {'; '.join(correction.criteria)}"] if correction.criteria else []
+    told = ", ".join([*([" -> ".join(scores)] if scores else []), *failed])
+    return f"{told}\n{correction.text}" if told else correction.text
+
+
+def _person(profile: Profile) -> tuple[str, str]:
+    """The kind of profile, and the profile as the judge is told it."""
+    from ..programs.judge import profile_text
+
+    if isinstance(profile, Reviewer):
+        lo, hi = profile.scale
+        return f"reviewer {profile.id} ({lo:g}..{hi:g})", profile_text(profile)
+    return profile.kind, profile_text(profile)
+
+
+def _label(case: Case, label: Label) -> str:
+    if isinstance(label, Scores):
+        return f"{_scores(case, label.values)} of {label.lo:g}..{label.hi:g}"
+    return f"{label.value}" + (f" (certainty {label.certainty:.2f})" if label.certainty is not None else "")
+
+
+def _scores(case: Case, scores: Sequence[float]) -> str:
+    if len(case.candidates) == 1:
+        return f"score {scores[0]:.2f}"
+    return "scores " + ", ".join(f"{name_of(index, case)}: {score:.2f}" for index, score in enumerate(scores))
+
+
+def _shares(distribution: Mapping[str, float]) -> str:
+    return ", ".join(f"p({label}) {p:.2f}" for label, p in sorted(distribution.items()))
+
+
+def _grid() -> Table:
+    """Names beside texts, so that the lines of a long text stay together."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(max_width=NAME_WIDTH, overflow="fold")
+    grid.add_column(overflow="fold")
+    return grid
+
+
+def _row(grid: Table, name: str, text: str, style: str = "bold") -> None:
+    grid.add_row(_plain(name, style), _plain(text))
+
+
+def _plain(text: str, style: str = "") -> Text:
+    return Text(text.translate(SHOWN), style=style)

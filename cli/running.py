@@ -1,0 +1,57 @@
+"""What the commands that run over cases share: limits, parameters, models made ready, and a manifest's facts."""
+
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+import click
+
+
+def prepare_models(judge: Any) -> None:
+    """Make every model ready before the first case, with a progress bar for a download."""
+    from ..engines.cache import configure_cache
+    from ..engines.models import prepare
+    from . import render
+
+    configure_cache()
+    for model in {stage.model for stage in judge.stages()}:
+        with render.download_progress() as progress:
+            prepare(model, progress)
+
+
+def parse_budget(text: str | None) -> Any:
+    from ..engines.ledger import Budget
+
+    try:
+        return Budget.parse(text or "")
+    except ValueError as error:
+        raise click.BadParameter(f"--budget {error}") from None
+
+
+def parse_settings(texts: tuple[str, ...]) -> dict[str, Any]:
+    """NAME=VALUE pairs; a value that reads as JSON (3, 0.5, true) is that, any other is text."""
+    import json
+
+    settings = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise click.BadParameter(f"--set {text!r}: write NAME=VALUE.")
+        try:
+            settings[name] = json.loads(value)
+        except json.JSONDecodeError:
+            settings[name] = value
+    return settings
+
+
+def default_workers(judge: Any) -> int:
+    """A local model is held by the processor, a server by the network."""
+    return 2 if any(stage.model.startswith("local/") for stage in judge.stages()) else 16
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def versions() -> dict[str, str]:
+    return {name: version(name) for name in ("dicast", "dspy", "litellm", "pydantic")}

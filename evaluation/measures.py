@@ -1,0 +1,88 @@
+"""What every figure is told in: a share with its interval, a mean, correlations."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+FEWEST = 3  # points: two always lie on a line
+
+
+@dataclass(frozen=True)
+class Proportion:
+    """`hits` of `n`; the interval is Wilson's (1927), 95 %, for independent cases."""
+
+    hits: int
+    n: int
+
+    @property
+    def value(self) -> float:
+        """In [0, 1]; NaN for n = 0."""
+        return self.hits / self.n if self.n else math.nan
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval; (NaN, NaN) for n = 0."""
+        if not self.n:
+            return math.nan, math.nan
+        from scipy.stats import binomtest
+
+        low, high = binomtest(self.hits, self.n).proportion_ci(0.95, method="wilson")
+        return float(low), float(high)
+
+    def as_dict(self) -> dict[str, Any]:
+        low, high = self.interval
+        return {"value": self.value, "low": low, "high": high, "hits": self.hits, "n": self.n} if self.n else {"n": 0}
+
+
+@dataclass
+class Mean:
+    """A mean of finite numbers; the sum is exact, so the order in which they come cannot matter."""
+
+    n: int = 0
+    total: Fraction = Fraction(0)
+
+    def add(self, value: float) -> None:
+        self.n += 1
+        self.total += Fraction(value)
+
+    @property
+    def value(self) -> float:
+        """NaN for n = 0."""
+        return float(self.total / self.n) if self.n else math.nan
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"value": self.value, "n": self.n} if self.n else {"n": 0}
+
+
+def correlations(pairs: Iterable[tuple[float, float]]) -> dict[str, float]:
+    """Pearson, Spearman and Kendall's tau-b of the two sides; empty under 3 points, NaN when either side is constant.
+
+    Example:
+        >>> correlations([(1, 2), (2, 1), (3, 4), (4, 3), (5, 5)])["kendall"]
+        0.6
+    """
+    points = sorted(pairs)  # so that rounding does not depend on the order in which they came
+    if len(points) < FEWEST:
+        return {}
+    from scipy import stats
+
+    left, right = zip(*points, strict=True)
+    if _constant(left) or _constant(right):
+        return dict.fromkeys(("pearson", "spearman", "kendall"), math.nan)
+    return {
+        "pearson": float(stats.pearsonr(left, right).statistic),
+        "spearman": float(stats.spearmanr(left, right).statistic),
+        "kendall": float(stats.kendalltau(left, right).statistic),
+    }
+
+
+def known(values: dict[str, float]) -> dict[str, float]:
+    """The values that are numbers: JSON has no NaN."""
+    return {name: value for name, value in values.items() if not math.isnan(value)}
+
+
+def _constant(scores: tuple[float, ...]) -> bool:
+    """All equal but for rounding, so that no correlation is defined."""
+    return max(scores) - min(scores) <= 1e-12 * max(1.0, abs(max(scores)))

@@ -1,0 +1,118 @@
+"""`dicast judge` beyond one plain run: one case explained, panels, samples, learned priorities, refusals left out."""
+
+import json
+
+import pytest
+from mock_server import MockServer, serve
+
+from dicast.cli import run
+
+
+@pytest.fixture
+def cases(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {"id": f"case {n}", "query": f"{tmp_path.name} {n}", "response_a": "x", "response_b": "y", "label": "ab"[n % 2]}
+        for n in range(4)
+    ]
+    rows[3]["response_b"] = "I'm sorry, but I cannot help with that."
+    (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return tmp_path
+
+
+def judge(server, *more):
+    return run(["judge", "--cases", "pairs.jsonl", "--lm", f"openai/m@{server.url}", *more])
+
+
+def test_explain_prints_the_whole_tree_of_one_case(cases, capsys):
+    with serve(MockServer()) as server:
+        assert judge(server, "--judge", "fennec", "--branches", "1", "--explain", "case 2") == 0
+    out = capsys.readouterr().out
+    for told in ("case 2", "some text", "shown a, b", "shown b, a", "people say a", "criteria: 1 calls"):
+        assert told in out, told
+    assert not (cases / "runs").exists()
+
+
+def test_explain_as_json_is_the_verdict(cases, capsys):
+    with serve(MockServer()) as server:
+        assert judge(server, "--explain", "case 1", "--json") == 0
+    verdict = json.loads(capsys.readouterr().out)
+    assert verdict["case_id"] == "case 1"
+    assert len(verdict["findings"]) == 3
+
+
+def test_explaining_a_case_that_is_not_there_names_a_close_one(cases, capsys):
+    with serve(MockServer()) as server:
+        assert judge(server, "--explain", "case 9") == 3
+    assert "--explain case 9: no case of pairs.jsonl has this id. One of 4 is 'case" in capsys.readouterr().err
+
+
+def test_explaining_a_fitted_baseline_fits_it_first(cases, capsys):
+    assert run(["judge", "--judge", "majority", "--cases", "pairs.jsonl", "--explain", "case 0"]) == 0
+    assert "winner a" in capsys.readouterr().out
+
+
+def test_a_panel_asks_every_member_and_names_them_in_the_signature(cases, capsys):
+    with serve(MockServer()) as first, serve(MockServer()) as second:
+        models = [f"openai/m@{first.url}", f"openai/n@{second.url}"]
+        arguments = ["judge", "--cases", "pairs.jsonl", "--set", "evidence=pairwise", "--out", "out", "--json"]
+        assert run([*arguments, "--panel", models[0], "--panel", models[1], "--pool", "probability"]) == 0
+    assert len(first.bodies) == len(second.bodies) == 4 * 2
+    told = json.loads(capsys.readouterr().out)
+    assert told["signature"].startswith("panel of direct|")
+    assert f"lm={models[0]} + {models[1]}" in told["signature"]
+    lines = (cases / "out" / "verdicts.jsonl").read_text().splitlines()
+    members = {finding["member"] for line in lines for finding in json.loads(line)["findings"]}
+    assert members == set(models)
+
+
+def test_samples_draw_written_answers_anew(cases, capsys):
+    arguments = ("--readout", "generate", "--set", "evidence=pairwise", "--order", "one", "--limit", "1")
+    with serve(MockServer()) as server:
+        assert judge(server, *arguments, "--samples", "3", "--out", "out", "--json") == 0
+    assert [body["temperature"] for body in server.bodies] == [0.7] * 3
+    assert json.loads(capsys.readouterr().out)["usage"]["calls"] == 3
+
+
+def test_lm_and_panel_together_are_refused(cases, capsys):
+    assert run(["judge", "--cases", "pairs.jsonl", "--lm", "openai/a", "--panel", "openai/b"]) == 3
+    assert "--lm and --panel both name models" in capsys.readouterr().err
+
+
+def test_priorities_are_learned_from_a_run_and_stand_in_the_manifest(cases, capsys):
+    def reply(body):
+        schema = body.get("response_format", {}).get("json_schema", {}).get("schema", {}).get("properties", {})
+        return {"criteria": ["style: nice", "truth: right"]} if set(schema) == {"criteria"} else None
+
+    with serve(MockServer(reply=reply)) as server:
+        assert judge(server, "--judge", "fennec", "--branches", "2", "--out", "all", "--json") == 0
+        more = ("--branches", "2", "--set", "keep=1", "--learn", "all", "--out", "kept", "--json")
+        assert judge(server, "--judge", "fennec", *more) == 0
+    identity = json.loads((cases / "kept" / "manifest.json").read_text())["identity"]
+    assert set(identity["learned"]) == {"style", "truth"}
+    assert identity["settings"]["priority"] == "learned"
+    lines = (cases / "kept" / "verdicts.jsonl").read_text().splitlines()
+    assert all(len({finding["criterion"] for finding in json.loads(line)["findings"]}) == 1 for line in lines)
+
+
+def test_a_judge_without_branches_cannot_learn(cases, capsys):
+    with serve(MockServer()) as server:
+        assert judge(server, "--out", "first", "--json") == 0
+        assert judge(server, "--learn", "first", "--out", "second") == 3
+    assert "judge 'direct' cannot learn from a run; fennec and its forms can." in capsys.readouterr().err
+
+
+def test_cases_whose_responses_refuse_can_be_left_out(cases, capsys):
+    assert run(["judge", "--judge", "longer", "--cases", "pairs.jsonl", "--no-refusals", "--out", "out", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["cases"] == 3
+
+
+def test_an_edited_task_file_is_another_run(cases, capsys):
+    (cases / "reviews.yaml").write_text("wording: a product review\naspects: {}\n")
+    arguments = ("--judge", "implicit", "--set", "task=reviews.yaml", "--out", "out", "--json")
+    with serve(MockServer()) as server:
+        judge(server, *arguments)
+        assert "reviews@" in json.loads((cases / "out" / "manifest.json").read_text())["identity"]["settings"]["task"]
+        (cases / "reviews.yaml").write_text("wording: a film review\naspects: {}\n")
+        assert judge(server, *arguments) == 3
+    assert "holds a run with settings" in capsys.readouterr().err

@@ -1,0 +1,186 @@
+"""The first n criteria of a run: the same as merging just those, and the verdict itself with all of them."""
+
+import importlib.util
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dicast.data import Case, Correction, Finding, Judged, Usage, Winner
+from dicast.data.verdict import Order
+from dicast.errors import DeclarationError
+from dicast.evaluation import Tally
+from dicast.programs.judge import verdict_of
+from dicast.programs.merge import conclude
+from dicast.programs.sweep import criteria, first_branches
+
+# benchmarks/ is no package: its scripts are run by their path
+SCRIPT = importlib.util.spec_from_file_location("branches", Path(__file__).parents[1] / "benchmarks" / "branches.py")
+assert SCRIPT is not None
+assert SCRIPT.loader is not None
+branches = importlib.util.module_from_spec(SCRIPT)
+SCRIPT.loader.exec_module(branches)
+ORDERS: tuple[Order, ...] = ("ab", "ba")
+
+
+def judged(random: np.random.Generator, label: str | None = None, name: str = "c", threshold: float = 0.0) -> Judged:
+    """A verdict of one to five criteria in both orders."""
+    findings = [
+        Finding(
+            criterion=f"criterion {n}", order=order, explanation=f"because of {n} {order}",
+            scores=tuple(float(score) for score in random.integers(1, 6, size=2)),
+        )
+        for n in range(random.integers(1, 6))
+        for order in ORDERS
+    ]  # fmt: skip
+    case = Case(
+        id=name, query="q", candidates=[{"text": "x"}, {"text": "y"}], label={"value": label} if label else None
+    )
+    return Judged.of(case, verdict_of(case, findings, tie_threshold=threshold))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_first_criteria_give_what_merging_them_gives(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    for _ in range(40):
+        threshold = float(random.choice([0.0, 1.0]))
+        whole = judged(random, threshold=threshold)
+        n = int(random.integers(1, 7))
+        names = [f"criterion {number}" for number in range(n)]
+        kept = [finding for finding in whole.findings if finding.criterion in names]
+        part = first_branches(whole, n, 2, tie_threshold=threshold)
+        assert {
+            name: getattr(part, name) for name in ("winner", "scores", "distribution", "certainty", "consistent")
+        } == (conclude(kept, 2, tie_threshold=threshold))
+        assert part.findings == tuple(kept)
+
+
+@pytest.mark.parametrize("threshold", [0.0, 2.0])
+def test_all_criteria_give_the_verdict_itself(threshold: float) -> None:
+    random = np.random.default_rng(7)
+    for _ in range(40):
+        whole = judged(random, "a", threshold=threshold)
+        read_back = Judged.model_validate_json(whole.model_dump_json())
+        for n in (len(criteria(whole)), 10):
+            assert first_branches(read_back, n, 2, tie_threshold=threshold) == whole
+
+
+def test_the_verdict_of_a_part_turns_over_with_the_pair() -> None:
+    random = np.random.default_rng(8)
+    for _ in range(40):
+        whole = judged(random, "b").model_copy(update={"rationale": ""})
+        for n in range(1, 5):
+            part = first_branches(whole, n).model_copy(update={"rationale": ""})
+            turned = first_branches(whole.swapped(), n).model_copy(update={"rationale": ""})
+            assert turned == part.swapped()
+
+
+def test_single_texts_are_swept_as_well() -> None:
+    findings = (Finding(criterion="c", scores=(2.0,)), Finding(criterion="d", scores=(5.0,)))
+    whole = Judged(case_id="c", scores=(3.5,), findings=findings)
+    assert [first_branches(whole, n, 1).scores for n in (1, 2)] == [(2.0,), (3.5,)]
+
+
+def test_corrections_stay_with_all_criteria_alone() -> None:
+    findings = (Finding(criterion="c", scores=(2.0, 5.0)), Finding(criterion="d", scores=(5.0, 5.0)))
+    fix = Correction(candidate=0, text="new", criteria=("c",))
+    whole = Judged(case_id="c", winner="b", findings=findings, corrections=(fix,), usage=Usage(calls=4))
+    assert [first_branches(whole, n).corrections for n in (1, 2)] == [(), (fix,)]
+    assert first_branches(whole, 1).usage.calls == 4
+
+
+def test_a_verdict_without_a_score_stays_as_it_is() -> None:
+    failed = Judged(case_id="c", status="unscored", reason="refusal")
+    assert first_branches(failed, 1) is failed
+
+
+def test_what_cannot_be_swept_is_refused() -> None:
+    whole = judged(np.random.default_rng(0))
+    with pytest.raises(DeclarationError, match=r"n must be at least 1, got 0\."):
+        first_branches(whole, 0)
+    panel = whole.model_copy(update={"findings": (Finding(criterion="c", scores=(1, 2), member="m"),)})
+    with pytest.raises(DeclarationError, match=r"'c' was judged by a panel\. Give a run of fennec\."):
+        first_branches(panel, 1)
+
+
+# the benchmark
+
+
+def run_folder(folder: Path, verdicts: list[Judged], **settings: Any) -> str:
+    identity = {"judge": "fennec", "settings": settings}
+    (folder / "manifest.json").write_text(json.dumps({"format": 1, "identity": identity}))
+    (folder / "verdicts.jsonl").write_text("".join(verdict.model_dump_json() + "\n" for verdict in verdicts))
+    return str(folder)
+
+
+def by_hand(name: str, label: str, *scores: tuple[float, float]) -> Judged:
+    """A pair with the same scores in both orders."""
+    findings = [Finding(criterion=f"c{n}", scores=pair, order=o) for n, pair in enumerate(scores) for o in ORDERS]
+    case = Case(id=name, query="q", candidates=[{"text": "x"}, {"text": "y"}], label={"value": label})
+    return Judged.of(case, verdict_of(case, findings))
+
+
+RUN = [
+    by_hand("1", "a", (5, 1), (1, 2)),  # a by the first, a by both
+    by_hand("2", "b", (3, 2), (1, 5)),  # a by the first, b by both
+    by_hand("3", "tie", (3, 2)),  # a by the one there is
+    Judged(case_id="4", status="unscored", reason="refusal"),
+]
+
+
+def test_the_table_of_a_run_is_exact(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    branches.main([run_folder(tmp_path, RUN)])
+    # Wilson: 1, 2 and 3 of 3; 1 and 2 of 2
+    assert capsys.readouterr().out == (
+        "all: 3 labelled pairs with a verdict, 1 without\n"
+        "   n pairs with n  agreement             consistency           accuracy\n"
+        "   1            3  0.333 [0.061, 0.792]  1.000 [0.439, 1.000]  0.333 [0.061, 0.792]\n"
+        "   2            2  0.667 [0.208, 0.939]  1.000 [0.439, 1.000]  0.667 [0.208, 0.939]\n"
+        "without ties: 2 labelled pairs with a verdict, 1 without\n"
+        "   n pairs with n  agreement             consistency           accuracy\n"
+        "   1            2  0.500 [0.095, 0.905]  1.000 [0.342, 1.000]  0.500 [0.095, 0.905]\n"
+        "   2            2  1.000 [0.342, 1.000]  1.000 [0.342, 1.000]  1.000 [0.342, 1.000]\n"
+    )
+
+
+def test_the_table_is_json_as_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    branches.main([run_folder(tmp_path, RUN), "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert [(row["n"], row["full"], row["accuracy"]["hits"]) for row in told["all"]] == [(1, 3, 1), (2, 2, 2)]
+    accuracy = told["without ties"][0]["accuracy"]
+    assert (accuracy["hits"], accuracy["n"]) == (1, 2)
+    assert math.isclose(accuracy["value"], 0.5)
+
+
+def test_the_runs_own_tie_threshold_counts(tmp_path: Path) -> None:
+    random = np.random.default_rng(3)
+    run = [judged(random, "a", name=str(n), threshold=2.0) for n in range(30)]
+    folder = run_folder(tmp_path, run, tie_threshold=2.0)
+    read, rules = branches.read_run(Path(folder))
+    whole = Tally()
+    for one in run:
+        whole.add(one)
+    assert branches.sweep(read, **rules)[-1][1].as_dict() == whole.as_dict()
+    with pytest.raises(SystemExit, match="is no pair merged from criteria"):
+        branches.main([run_folder(tmp_path, run, tie_threshold=0.0)])
+
+
+@pytest.mark.parametrize(
+    ("run", "told"),
+    [
+        ([Judged(case_id="1", scores=(4.0,), findings=(Finding(criterion="c", scores=(4.0,)),))], "is no pair"),
+        ([Judged(case_id="1", winner="tie", label=Winner(value="a"))], "is no pair"),
+        (RUN[3:], "no pair has a verdict"),
+    ],
+)
+def test_a_run_without_pairs_by_criteria_is_refused(tmp_path: Path, run: list[Judged], told: str) -> None:
+    with pytest.raises(SystemExit, match=told):
+        branches.main([run_folder(tmp_path, run)])
+
+
+def test_a_folder_without_a_run_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"^branches: .*holds no manifest\.json"):
+        branches.main([str(tmp_path)])
