@@ -188,7 +188,7 @@ def test_a_history_stands_on_the_scale_of_its_row() -> None:
     reviews = [{"text": "A heist.", "comment": "Dull.", "score": 8}]
     profile = made(TEXT, reviewer=7, reviews=reviews, scale=[1, 10]).profile
     assert isinstance(profile, Reviewer)
-    assert profile.scale == (1, 10)
+    assert [*profile.scale] == [1, 10]
     with pytest.raises(FieldError, match="score 8 is not on the scale 1..5. Give the scale with --scale LO..HI"):
         made(TEXT, reviewer=7, reviews=reviews)
 
