@@ -14,7 +14,7 @@ from ..errors import DeclarationError
 from ..signatures import direct as signatures
 from .hparam import HParam
 from .judge import Judge, in_case_order, orders, show, verdict_of
-from .readings import Reading, read_level, side_by_side
+from .readings import Reading, read_level, shares_of, side_by_side
 from .stage import Stage
 
 
@@ -71,15 +71,10 @@ class Direct(Judge):
             "response_b": shown.responses[1],
             "aspect": shown.aspect,
         }
-        coverage = None
-        if self.readout.value == "probability":
-            answer = self.prefer_probability(**inputs)
-            distribution = {"a": answer.better.probabilities["A"], "b": answer.better.probabilities["B"]}
-            coverage = answer.coverage
-        else:
-            letter = self.prefer(**inputs).better
-            distribution = {"a": float(letter == "A"), "b": float(letter == "B")}
-        finding = Finding(criterion=case.aspect or OVERALL, distribution=distribution, coverage=coverage)
+        answer = (self.prefer_probability if self.readout.value == "probability" else self.prefer)(**inputs)
+        finding = Finding(
+            criterion=case.aspect or OVERALL, distribution=shares_of(answer.better), coverage=answer.get("coverage")
+        )
         return in_case_order(finding, order)
 
     def _grades(self, case: Case) -> Finding:

@@ -17,7 +17,7 @@ from ..errors import DeclarationError
 from ..signatures import perse as signatures
 from .hparam import HParam
 from .judge import Judge, fenced, in_case_order, orders, profile_text, show, verdict_of
-from .readings import Reading, expected_level, levels_of, rescaled, side_by_side
+from .readings import Reading, expected_level, levels_of, rescaled, shares_of, side_by_side
 from .stage import Stage
 
 OWN = "own"
@@ -206,15 +206,10 @@ class PersePairwise(FromHistory):
             "text_a": shown.responses[0],
             "text_b": shown.responses[1],
         }
-        coverage = None
-        if self.readout.value == "probability":
-            answer = self.prefer_probability(**inputs)
-            distribution = {"a": answer.preferred.probabilities["A"], "b": answer.preferred.probabilities["B"]}
-            coverage = answer.coverage
-        else:
-            letter = self.prefer(**inputs).preferred
-            distribution = {"a": float(letter == "A"), "b": float(letter == "B")}
-        finding = Finding(criterion=case.aspect or OVERALL, distribution=distribution, coverage=coverage)
+        answer = (self.prefer_probability if self.readout.value == "probability" else self.prefer)(**inputs)
+        finding = Finding(
+            criterion=case.aspect or OVERALL, distribution=shares_of(answer.preferred), coverage=answer.get("coverage")
+        )
         return in_case_order(finding, order)
 
 

@@ -16,6 +16,7 @@ from ..errors import DeclarationError
 from ..signatures import persona as signatures
 from .hparam import HParam
 from .judge import Judge, drawn_orders, fenced, in_case_order, orders, profile_text, show, verdict_of
+from .readings import shares_of
 from .stage import SAMPLING_TEMPERATURE, Stage, sampled
 
 ATTEMPTS = 1 + 4  # asked again at most four times (section 4)
@@ -106,8 +107,7 @@ class PersonaJudge(Judge):
     def _read(self, inputs: dict[str, str]) -> dict[str, Any]:
         stage = self.prefer_or_tie_probability if self.setting.value == "tie" else self.prefer_probability
         answer = stage(**inputs)
-        shares = dict(answer.preferred.probabilities)
-        return {"distribution": _by_candidate(shares), "coverage": answer.coverage}
+        return {"distribution": shares_of(answer.preferred), "coverage": answer.coverage}
 
     def _write(self, inputs: dict[str, str]) -> dict[str, Any]:
         stage = {"standard": self.prefer, "certainty": self.prefer_sure, "tie": self.prefer_or_tie}[self.setting.value]
@@ -116,17 +116,12 @@ class PersonaJudge(Judge):
                 answer = stage(**inputs)
         else:
             answer = stage(**inputs)
-        letters = ("A", "B", "C") if self.setting.value == "tie" else ("A", "B")
+        shares = shares_of(answer.preferred, "ABC" if self.setting.value == "tie" else "AB")
         if self.setting.value != "certainty":
-            return {"distribution": _by_candidate({letter: float(letter == answer.preferred) for letter in letters})}
+            return {"distribution": shares}
         sure = answer.certainty / 100
-        shares = {letter: 0.5 + sure / 2 if letter == answer.preferred else 0.5 - sure / 2 for letter in letters}
-        return {"distribution": _by_candidate(shares), "certainty": sure}
-
-
-def _by_candidate(shares: dict[str, float]) -> dict[str, float]:
-    names = {"A": "a", "B": "b", "C": "tie"}
-    return {names[letter]: share for letter, share in shares.items()}
+        surely = {label: 0.5 + sure / 2 if share else 0.5 - sure / 2 for label, share in shares.items()}
+        return {"distribution": surely, "certainty": sure}
 
 
 def _stated(findings: list[Finding], verdict: Verdict) -> dict[str, float]:

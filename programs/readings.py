@@ -1,11 +1,15 @@
-"""One candidate read alone: its score with what came along, and the finding that several such readings make."""
+"""Answers as evidence: a letter as shares, a level as a score, and candidates read alone, side by side, as a finding."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dspy.experimental import Choice
+
 from ..data import Finding
+
+LABELS = {"A": "a", "B": "b", "C": "tie"}
 
 
 @dataclass(frozen=True)
@@ -16,6 +20,13 @@ class Reading:
     levels: tuple[float, ...] = ()
     coverage: float | None = None
     explanation: str = ""
+
+
+def shares_of(answer: Any, letters: str = "AB") -> dict[str, float]:
+    """The probability of a and b, and of a tie where C is among the letters; of a written letter 1 and 0."""
+    if isinstance(answer, Choice):
+        return {LABELS[letter]: p for letter, p in (answer.probabilities or {}).items()}
+    return {LABELS[letter]: float(letter == answer) for letter in letters}
 
 
 def expected_level(score: Any) -> float:
