@@ -1,4 +1,4 @@
-"""Answers as evidence: a letter as shares, a level as a score, and candidates read alone, side by side, as a finding."""
+"""Answers as evidence: a letter as shares, a level as a score, and candidates read alone as one finding."""
 
 import math
 from collections.abc import Sequence
