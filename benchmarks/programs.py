@@ -24,12 +24,12 @@ from dicast.programs import PROGRAMS
 
 FED = "--cases fed-turn --aspect overall --limit 20 --seed 1 --set task=dialogue"
 STORY = "--cases openmeva --limit 16 --seed 1 --set task=story"
-SUMMARY = "--cases summeval --aspect coherence --limit 10 --seed 1 --set task=summary"
+SUMMARY = "--cases summeval --aspect coherence --limit 8 --seed 1 --set task=summary"
 CHOICE = "--cases prefeval-implicit --limit 24 --seed 1"
-CHOICE_PREF = "--cases prefeval-implicit --limit 4 --seed 1 --set factors=4"
+CHOICE_PREF = "--cases prefeval-implicit --limit 3 --seed 1 --set factors=4"
 PERSON = "--cases prism --limit 16 --seed 1"
 PAIR = "--cases pandalm --no-ties --limit 12 --seed 1"
-PAIR_FENNEC = "--cases pandalm --no-ties --limit 4 --seed 1 --branches 2"
+PAIR_FENNEC = "--cases pandalm --no-ties --limit 3 --seed 1 --branches 2"
 READ, WRITE = "--readout probability", "--readout generate"
 REVIEWER = "--cases perse-mpst --limit 3 --seed 1"
 REVIEWER_PAIR = "--cases perse-doc --limit 2 --seed 1 --set max_words=1500"
@@ -90,6 +90,7 @@ ROWS: dict[str, str] = {
     "pandalm-longer": f"--judge longer {PAIR}",
     "pandalm-majority": f"--judge majority {PAIR}",
 }  # fmt: skip
+FEWEST = 10  # texts that a correlation is told for
 HEADER = "| row | judge | n | scored | accuracy | Spearman | mass read | calls | prompt tokens | written tokens |"
 
 
@@ -105,7 +106,7 @@ def main() -> int:
     for name, arguments in rows.items():
         if not given.report:
             run(name, arguments, given.out, given.lm)
-    told = [measured(name, given.out / name) for name in rows if (given.out / name / "verdicts.jsonl").is_file()]
+    told = [measured(name, given.out / name) for name in rows if has_verdicts(given.out / name)]
     print(json.dumps(told, indent=1) if given.json else table(told))
     return 0
 
@@ -118,6 +119,11 @@ def run(name: str, arguments: str, out: Path, lm: str) -> None:
     print(f"{name}: dicast judge {shlex.join(asked)}", file=sys.stderr, flush=True)
     command = [sys.executable, "-m", "dicast", "judge", *asked, "--out", str(out / name), "--json"]
     subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
+
+
+def has_verdicts(folder: Path) -> bool:
+    verdicts = folder / "verdicts.jsonl"
+    return verdicts.is_file() and verdicts.stat().st_size > 0
 
 
 def measured(name: str, folder: Path) -> dict[str, Any]:
@@ -133,7 +139,7 @@ def measured(name: str, folder: Path) -> dict[str, Any]:
         "scored": tally.scored,
         "unscored": dict(tally.reasons),
         "accuracy": accuracy.as_dict(),
-        "spearman": tally.correlations().get("spearman"),
+        "spearman": tally.correlations().get("spearman") if cases >= FEWEST else None,
         "mass": mass(judged),
         "calls": (tally.usage.calls + tally.usage.cached) / cases,
         "prompt_tokens": tally.usage.prompt_tokens / max(1, tally.usage.calls),
