@@ -153,7 +153,7 @@ def _profile(row: Row, scale: Scale) -> Profile | None:
         except ValidationError as error:
             if "is not on the scale" not in (told := explain(error)):
                 raise
-            raise FieldError("reviews", value, f"{told.capitalize()} Give the scale with --scale LO..HI.") from None
+            raise FieldError("reviews", reviews, f"{told.capitalize()} Give the scale with --scale LO..HI.") from None
     features = _decoded(value)
     if not isinstance(features, dict):
         return Persona(text=str(value))

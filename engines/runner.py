@@ -105,8 +105,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def read_verdicts(folder: Path) -> Iterator[Judged]:
-    """The verdicts of a run, one at a time; raises RunError for a line that is none."""
+    """The verdicts of a run, one at a time; raises RunError for a line that is none, or a folder without any."""
     path = folder / "verdicts.jsonl"
+    if not path.exists():
+        raise RunError(f"{folder}: holds no verdicts.jsonl, so it is no run folder. Name the --out of a run.")
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, start=1):
             try:

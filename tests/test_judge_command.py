@@ -102,6 +102,11 @@ def test_a_judge_without_branches_cannot_learn(cases, capsys):
     assert "judge 'direct' cannot learn from a run; fennec and its forms can." in capsys.readouterr().err
 
 
+def test_learning_from_a_folder_without_a_run_is_one_clear_line(cases, capsys):
+    assert run(["judge", "--judge", "fennec", "--cases", "pairs.jsonl", "--learn", "."]) == 3
+    assert "holds no verdicts.jsonl, so it is no run folder" in capsys.readouterr().err
+
+
 def test_cases_whose_responses_refuse_can_be_left_out(cases, capsys):
     assert run(["judge", "--judge", "longer", "--cases", "pairs.jsonl", "--no-refusals", "--out", "out", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["cases"] == 3
