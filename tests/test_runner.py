@@ -241,7 +241,7 @@ def test_a_budget_stops_the_run_and_more_budget_finishes_it(rows, tmp_path):
 def test_concurrency_falls_when_a_server_refuses(tmp_path):
     import dicast
 
-    with serve(MockServer(faults={"429": 0.3}, delay=0.01, seed=3)) as server:
+    with serve(MockServer(faults={"429": 0.1}, delay=0.01, seed=3)) as server:
         judge = dicast.judge("direct", lm=f"openai/refusing@{server.url}")
         run_cases(judge, cases(20), opened(tmp_path), workers=16, on_verdict=lambda judged: None)
         from dicast.engines.models import get_lm
