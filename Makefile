@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 # mypy reads the root as the package `dicast` through this link, whatever the checkout folder is called.
 TYPED := .cache/typed
 
-.PHONY: demo test test-model check format bench constraints clean
+.PHONY: demo test test-model reproduce check format bench constraints clean
 
 demo: $(INSTALLED)
 	$(BIN)/dicast demo
@@ -16,6 +16,9 @@ test: $(INSTALLED)
 
 test-model: $(INSTALLED)
 	$(BIN)/python -m pytest -q -m judge_model
+
+reproduce: $(INSTALLED)
+	$(BIN)/dicast reproduce all $(if $(DATA),--data $(DATA))
 
 check: $(INSTALLED)
 	$(BIN)/ruff check .
@@ -40,8 +43,8 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@touch $@
 
 constraints:
-	uv pip compile pyproject.toml --extra local --extra data --extra baselines --extra dev --universal --python-version 3.11 \
-	  --generate-hashes --no-emit-index-url --no-annotate --no-header -o constraints.txt
+	uv pip compile pyproject.toml --extra local --extra data --extra baselines --extra report --extra text --extra dev \
+	  --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header -o constraints.txt
 
 clean:
 	rm -rf $(VENV) .cache build *.egg-info

@@ -20,6 +20,9 @@ COMMANDS = {
     "list": "List the judges.",
     "prepare": "Anonymise and summarise cases before they are judged.",
     "judge": "Judge cases; resumes where it stopped.",
+    "evaluate": "Measure a run against people; compare it with others.",
+    "report": "Write a page of one run or several: plots, and where judge and people disagree.",
+    "reproduce": "Recompute published tables from recorded judgments.",
     "models": "List, fetch and find local models.",
     "data": "List, fetch and find public human-labelled sets.",
 }

@@ -13,7 +13,7 @@ import click
 from ..errors import DicastError
 from . import FAIL, options
 
-EXTRAS = {"local": "xllamacpp", "data": "pyarrow"}
+EXTRAS = {"local": "xllamacpp", "data": "pyarrow", "report": "matplotlib"}
 
 
 @dataclass(frozen=True)

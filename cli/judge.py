@@ -101,7 +101,12 @@ def judge_cases(
             "no_ties": source.no_ties, "no_refusals": source.no_refusals, "aspect": source.aspect,
         }  # fmt: skip
         prepare_models(judge)
-        done = folder.open({"identity": identity, "cases": source.source, "started": now(), "versions": versions()})
+        done = folder.open(
+            {
+                "identity": identity, "source": source.told(), "scale": judge.score_scale,
+                "started": now(), "versions": versions(),
+            }
+        )  # fmt: skip
         with (
             render.RunProgress(limit or source.count(), done, quiet=as_json) as progress,
             stop_on_interrupt() as stop,
@@ -139,3 +144,5 @@ def report(folder: Path, tally: Any, line: str, rejected: int, stages: dict[str,
     if rejected:
         render.console.print(f"{rejected:,} bad rows are in {folder / 'rejects.jsonl'}")
     render.console.print(f"verdicts: {folder / 'verdicts.jsonl'}")
+    if tally.accuracy.n or tally.pairs:
+        render.console.print(f"more: dicast evaluate {folder}   dicast report {folder}", style="dim", markup=False)

@@ -5,13 +5,13 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from ..data import Case, Rejects, Scores, Winner, read_cases, rows
+from ..data import Case, Rejects, read_cases, rows
 from ..data.readers import HUB, file_digest
 from ..data.refusals import has_refusal
 from ..data.rows import Scale
@@ -91,6 +91,21 @@ class CaseSource:
     no_ties: bool = False
     no_refusals: bool = False
 
+    def told(self) -> dict[str, Any]:
+        """As JSON, for a run's manifest; paths are absolute."""
+        file, root = Path(self.source), self.root or os.environ.get("DICAST_DATA")
+        return asdict(self) | {
+            "source": str(file.absolute()) if file.is_file() else self.source,
+            "root": str(Path(root).absolute()) if root else None,
+            "scale": list(self.scale),
+        }
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> "CaseSource":
+        """Read back from a manifest."""
+        root = Path(told["root"]) if told["root"] else None
+        return cls(**{**told, "root": root, "scale": tuple(told["scale"])})
+
     def cases(self, rejects: Rejects | None = None) -> Iterator[Case]:
         """The cases, one at a time; bad rows go to `rejects`, or the first one raises."""
         from ..data import catalog
@@ -146,9 +161,4 @@ class CaseSource:
 
 def is_tie(case: Case) -> bool:
     """The human label says that neither of the two is better."""
-    match case.label:
-        case Winner(value="tie"):
-            return True
-        case Scores(values=(first, second)):
-            return first == second
-    return False
+    return case.label is not None and case.label.winner == "tie"

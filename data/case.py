@@ -114,6 +114,10 @@ class Winner(Record):
         default=None, description="how sure the annotator said to be"
     )
 
+    @property
+    def winner(self) -> Letter | int:
+        return self.value
+
     def swapped(self) -> "Winner":
         return self if isinstance(self.value, int) else self.model_copy(update={"value": SWAPPED[self.value]})
 
@@ -133,6 +137,14 @@ class Scores(Record):
         if outside:
             raise ValueError(f"score {outside[0]:g} is not on the scale {self.lo:g}..{self.hi:g}")
         return self
+
+    @property
+    def winner(self) -> Letter | None:
+        """The higher one of a pair's two scores; None for any other number of candidates."""
+        if len(self.values) != 2:
+            return None
+        first, second = self.values
+        return "a" if first > second else "b" if second > first else "tie"
 
     def swapped(self) -> "Scores":
         return self.model_copy(update={"values": self.values[::-1]})

@@ -11,6 +11,7 @@ from ..errors import UnscoredReason
 from .case import SWAPPED, Case, Label, Letter, Record
 
 Order = Literal["ab", "ba"]
+OTHER: dict[Order, Order] = {"ab": "ba", "ba": "ab"}
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -69,7 +70,7 @@ class Finding(Record):
         """The same evidence for the pair with its candidates exchanged."""
         return self.model_copy(
             update={
-                "order": None if self.order is None else "ba" if self.order == "ab" else "ab",
+                "order": None if self.order is None else OTHER[self.order],
                 "scores": self.scores[::-1] if self.scores else None,
                 "levels": self.levels[::-1] if self.levels else None,
                 "distribution": swap_distribution(self.distribution),
@@ -96,8 +97,9 @@ class Verdict(Record):
 
     `winner` is a letter for a pair and an index for a choice; `scores` has one score per candidate on the judge's
     scale; `certainty` is the probability of the verdict as the judge sees it (not calibrated unless a head was
-    fitted); `consistent` says whether both orders, each taken alone, name the same winner (None: one order asked).
-    `notes` say what a reader must know of a scored verdict, such as what a cap on words cut away.
+    fitted); `order_winners` names the winner by each order that was asked, taken alone, and `consistent` says whether
+    the two are the same (None: one order asked). `notes` say what a reader must know of a scored verdict, such as what
+    a cap on words cut away.
     """
 
     case_id: str
@@ -112,6 +114,7 @@ class Verdict(Record):
     rationale: str = ""
     notes: tuple[str, ...] = ()
     corrections: tuple[Correction, ...] = ()
+    order_winners: dict[Order, Letter] = Field(default_factory=dict, description="in the case's own letters")
     consistent: bool | None = None
     usage: Usage = Usage()
 
@@ -129,6 +132,7 @@ class Verdict(Record):
                 "winner": winner,
                 "scores": self.scores[::-1] if self.scores else None,
                 "distribution": swap_distribution(self.distribution),
+                "order_winners": {OTHER[order]: SWAPPED[value] for order, value in self.order_winners.items()},
                 "findings": tuple(finding.swapped() for finding in self.findings),
                 "corrections": tuple(
                     fix.model_copy(update={"candidate": 1 - fix.candidate}) for fix in self.corrections
@@ -138,25 +142,43 @@ class Verdict(Record):
 
 
 class Judged(Verdict):
-    """A line of `verdicts.jsonl`: the verdict beside the human label, so that a run can be measured by itself."""
+    """A line of `verdicts.jsonl`: the verdict beside the human label, so that a run can be measured by itself.
+
+    `lengths` are the candidates' characters.
+    """
 
     label: Label | None = None
     votes: tuple[Label, ...] = ()
     group: str | None = None
+    aspect: str | None = None
     systems: tuple[str | None, ...] = ()
+    lengths: tuple[int, ...] = ()
 
     def swapped(self) -> Self:
         """The verdict and the label of the pair with its candidates exchanged."""
         label = self.label.swapped() if self.label else None
         votes = tuple(vote.swapped() for vote in self.votes)
-        return super().swapped().model_copy(update={"label": label, "votes": votes, "systems": self.systems[::-1]})
+        turned = {"systems": self.systems[::-1], "lengths": self.lengths[::-1]}
+        return super().swapped().model_copy(update={"label": label, "votes": votes, **turned})
+
+    @property
+    def human_winner(self) -> Letter | int | None:
+        """The candidate that people prefer: the label's, or the one with the higher label score."""
+        return self.label.winner if self.label else None
 
     @classmethod
     def of(cls, case: Case, verdict: Verdict) -> "Judged":
         fields = {name: getattr(verdict, name) for name in Verdict.model_fields}
         systems = tuple(candidate.system for candidate in case.candidates)
-        named = systems if any(systems) else ()
-        return cls(**fields, label=case.label, votes=case.votes, group=case.split_key, systems=named)
+        return cls(
+            **fields,
+            label=case.label,
+            votes=case.votes,
+            group=case.split_key,
+            aspect=case.aspect,
+            systems=systems if any(systems) else (),
+            lengths=tuple(len(candidate.text) for candidate in case.candidates),
+        )
 
 
 def swap_distribution(distribution: dict[str, float] | None) -> dict[str, float] | None:

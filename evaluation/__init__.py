@@ -6,7 +6,7 @@ from .factors import Factors
 from .measures import Mean, Proportion, correlations
 from .signature import signature
 from .systems import Systems
-from .tally import Tally, human_winner
+from .tally import Tally
 
 __all__ = [
     "Choices",
@@ -17,6 +17,5 @@ __all__ = [
     "Systems",
     "Tally",
     "correlations",
-    "human_winner",
     "signature",
 ]

@@ -6,7 +6,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
 FEWEST = 3  # points: two always lie on a line
+COEFFICIENTS = ("pearson", "spearman", "kendall")
 
 
 @dataclass(frozen=True)
@@ -66,16 +71,18 @@ def correlations(pairs: Iterable[tuple[float, float]]) -> dict[str, float]:
     points = sorted(pairs)  # so that rounding does not depend on the order in which they came
     if len(points) < FEWEST:
         return {}
+    left, right = np.array(points).T
+    return {name: correlation(name, left, right) for name in COEFFICIENTS}
+
+
+def correlation(name: str, left: Floats, right: Floats) -> float:
+    """One of COEFFICIENTS over points (n,); NaN under 3, or when either side is constant."""
     from scipy import stats
 
-    left, right = zip(*points, strict=True)
-    if _constant(left) or _constant(right):
-        return dict.fromkeys(("pearson", "spearman", "kendall"), math.nan)
-    return {
-        "pearson": float(stats.pearsonr(left, right).statistic),
-        "spearman": float(stats.spearmanr(left, right).statistic),
-        "kendall": float(stats.kendalltau(left, right).statistic),
-    }
+    if len(left) < FEWEST or _constant(left) or _constant(right):
+        return math.nan
+    statistics: dict[str, Any] = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
+    return float(statistics[name](left, right).statistic)
 
 
 def known(values: dict[str, float]) -> dict[str, float]:
@@ -83,6 +90,6 @@ def known(values: dict[str, float]) -> dict[str, float]:
     return {name: value for name, value in values.items() if not math.isnan(value)}
 
 
-def _constant(scores: tuple[float, ...]) -> bool:
+def _constant(scores: Floats) -> bool:
     """All equal but for rounding, so that no correlation is defined."""
-    return max(scores) - min(scores) <= 1e-12 * max(1.0, abs(max(scores)))
+    return bool(scores.max() - scores.min() <= 1e-12 * max(1.0, abs(scores.max())))

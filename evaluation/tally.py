@@ -14,7 +14,7 @@ from collections import Counter
 from dataclasses import InitVar, dataclass, field
 from typing import Any
 
-from ..data import Judged, Scores, Usage, Winner
+from ..data import Judged, Scores, Usage
 from .choice import Choices, Scale
 from .corrections import Corrections
 from .factors import Factors
@@ -67,7 +67,7 @@ class Tally:
             self.winners[str(judged.winner)] += 1
         if isinstance(judged.label, Scores) and judged.scores and len(judged.scores) == 1:
             self.pairs.append((judged.scores[0], judged.label.values[0]))
-        human = human_winner(judged)
+        human = judged.human_winner
         self._count_orders(judged, human)
         if human is not None and judged.winner is not None:
             self.labelled += 1
@@ -120,13 +120,3 @@ class Tally:
             **({"notes": {"n": self.noted, "example": self.note}} if self.noted else {}),
             "usage": self.usage.model_dump(),
         }
-
-
-def human_winner(judged: Judged) -> str | int | None:
-    """The label as a winner; two scores name the higher one."""
-    if isinstance(judged.label, Winner):
-        return judged.label.value
-    if isinstance(judged.label, Scores) and len(judged.label.values) == 2:
-        first, second = judged.label.values
-        return "a" if first > second else "b" if second > first else "tie"
-    return None

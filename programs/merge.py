@@ -2,7 +2,8 @@
 
 Sums are correctly rounded (`math.fsum`), so their order cannot matter; every step is odd in the margin. Ties follow
 Rao & Kupper (1967): with margin m and threshold t, P(a) = s(m - t), P(b) = s(-m - t), s the logistic function, and a
-wins when P(a) > 1/2, that is, when m > t. The probabilities are the judge's own; a head makes them calibrated.
+wins when P(a) > 1/2, that is, when m > t. A margin of exactly 0 without a threshold says nothing: a third each. The
+probabilities are the judge's own; a head makes them calibrated.
 """
 
 import math
@@ -18,7 +19,7 @@ FLOOR = 1e-6  # a probability read as 0 was only outside the tokens that the ser
 def conclude(
     findings: Sequence[Finding], candidates: int, *, tie_threshold: float = 0.0, score_weight: float = 1.0
 ) -> dict[str, Any]:
-    """The verdict's fields that follow from its findings: winner, scores, distribution, certainty, consistent.
+    """The verdict's fields that follow from its findings, from `winner` to `consistent`.
 
     Args:
         findings: scores (one per candidate) or a distribution over a and b (and tie), or both kinds; factors of a
@@ -35,14 +36,14 @@ def conclude(
     if candidates > 2:
         assert scores is not None
         return {"scores": scores} | _best_of(scores, score_weight)
-    orders = {finding.order for finding in findings} - {None}
     alone = [finding for finding in findings if finding.order is None]
-    winners = [
-        _pair([*alone, *(f for f in findings if f.order == order)], tie_threshold, score_weight)["winner"]
-        for order in sorted(order for order in orders if order)
-    ]
-    consistent = True if not orders else None if len(orders) == 1 else winners[0] == winners[1]
-    return {"scores": scores, "consistent": consistent} | _pair(findings, tie_threshold, score_weight)
+    winners = {
+        order: _pair([*alone, *(f for f in findings if f.order == order)], tie_threshold, score_weight)["winner"]
+        for order in sorted({finding.order for finding in findings if finding.order})
+    }
+    consistent = True if not winners else None if len(winners) == 1 else winners["ab"] == winners["ba"]
+    told = {"scores": scores, "order_winners": winners, "consistent": consistent}
+    return told | _pair(findings, tie_threshold, score_weight)
 
 
 def mean_scores(findings: Sequence[Finding]) -> tuple[float, ...] | None:
@@ -90,6 +91,8 @@ def _pair(findings: Sequence[Finding], tie_threshold: float, score_weight: float
         tie = max(0.0, 1 - (a + b))
         if tie >= max(a, b):
             winner = "tie"
+    elif m == 0 and tie_threshold == 0:  # the verdict is a tie, for which the model of margins leaves no room
+        a = b = tie = 1 / 3
     distribution = {"a": a, "b": b, "tie": tie}
     return {"winner": winner, "distribution": distribution, "certainty": distribution[winner]}
 
@@ -117,7 +120,7 @@ def _best_of(scores: Sequence[float], score_weight: float) -> dict[str, Any]:
     return {
         "winner": winner,
         "distribution": {str(index): share for index, share in enumerate(shares)},
-        "certainty": shares[winner] if isinstance(winner, int) else 0.0,
+        "certainty": max(shares),  # of a tie: that a given one of the best is the right one
     }
 
 

@@ -5,13 +5,18 @@ for once, `count` of them, so n here means the first n that the model names when
 it may name others. Where fewer criteria than n were found, all of them count.
 """
 
+from collections.abc import Sequence
 from typing import TypeVar
 
-from ..data import Verdict
+from ..data import Judged, Verdict
 from ..errors import DeclarationError
+from ..evaluation.columns import columns
+from ..evaluation.results import Branch
+from ..evaluation.winners import agreement, labelled
 from .judge import rationale_of
 from .merge import conclude
 
+TOLD = ("accuracy", "agreement", "consistency", "accuracy without ties")
 AnyVerdict = TypeVar("AnyVerdict", bound=Verdict)
 
 
@@ -50,3 +55,36 @@ def first_branches(verdict: AnyVerdict, n: int, candidates: int = 2, **rules: fl
             **conclude(kept, candidates, **rules),
         }
     )
+
+
+def sweep(run: Sequence[Judged], *, seed: int = 0, **rules: float) -> tuple[Branch, ...]:
+    """For n = 1, 2, ... what the first n criteria alone would have said of the pairs, held against people.
+
+    All lines are of the same pairs: their intervals say how sure each figure is, not whether two of them differ.
+
+    Args:
+        run: the verdicts of a judge of pairs; empty when no pair has two criteria, or no label.
+        seed: of what is resampled.
+        rules: as in `first_branches`.
+
+    Raises:
+        DeclarationError: a verdict is not the merge of its findings.
+    """
+    found = [len(criteria(judged)) for judged in run]
+    most = max(found, default=0)
+    if most < 2:
+        return ()
+    for judged, count in zip(run, found, strict=True):
+        if judged.status == "scored" and first_branches(judged, max(count, 1), 2, **rules).winner != judged.winner:
+            raise DeclarationError(
+                f"sweep: case {judged.case_id!r} is no pair merged from criteria. Give a fennec run."
+            )
+    branches = []
+    for n in range(1, most + 1):
+        told = columns(first_branches(judged, n, 2, **rules) for judged in run)
+        if not labelled(told).n:
+            return ()
+        measures = tuple(one for one in agreement(told, seed) if one.name in TOLD)
+        full = sum(count >= n for count in found)
+        branches.append(Branch(n=n, full=full, measures=measures))
+    return tuple(branches)

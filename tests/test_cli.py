@@ -35,10 +35,10 @@ def test_judging_with_a_baseline_prints_the_table(elsewhere, capsys):
     out = capsys.readouterr().out.splitlines()
     assert out[0].startswith("longer|lm=none|n=6|data=")
     assert [line.split("  ")[0] for line in out[2:6]] == ["accuracy", "agreement", "consistency", "coverage"]
-    assert out[-2] == "usage: 0 calls (0 more from the cache), 0 prompt + 0 generated tokens"
+    assert out[-3] == "usage: 0 calls (0 more from the cache), 0 prompt + 0 generated tokens"
     assert "0.333 [0.097, 0.700]" in out[2]  # Wilson, 2 of 6
     assert "1.000 [0.610, 1.000]" in out[4]  # Wilson, 6 of 6
-    assert out[-1] == f"verdicts: {os.path.join('out', 'verdicts.jsonl')}"
+    assert out[-2] == f"verdicts: {os.path.join('out', 'verdicts.jsonl')}"
 
 
 def test_json_output_is_one_object_and_nothing_else(elsewhere, capsys):

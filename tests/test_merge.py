@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dicast.data import Finding
-from dicast.data.verdict import Order, swap_distribution
+from dicast.data.verdict import OTHER, Order, swap_distribution
 from dicast.programs.merge import conclude, margin, mean_levels, mean_scores
 
 ROUNDS = 200
@@ -63,6 +63,7 @@ def test_exchanging_the_candidates_exchanges_the_verdict_exactly(seed: int) -> N
             "winner": EXCHANGED[verdict["winner"]],
             "scores": verdict["scores"][::-1] if verdict["scores"] else None,
             "distribution": swap_distribution(verdict["distribution"]),
+            "order_winners": {OTHER[order]: EXCHANGED[winner] for order, winner in verdict["order_winners"].items()},
         }
 
 
@@ -260,7 +261,13 @@ def test_the_best_option_wins_with_the_likeliest_share() -> None:
 
 def test_two_best_options_tie() -> None:
     verdict = conclude(scored((9.0, 9.0, 2.0)), 3)
-    assert (verdict["winner"], verdict["certainty"]) == ("tie", 0.0)
+    assert (verdict["winner"], verdict["certainty"]) == ("tie", pytest.approx(0.5, abs=1e-3))
+
+
+def test_a_tie_without_room_for_ties_is_a_third_each() -> None:
+    verdict = conclude(scored((3.0, 3.0)), 2)
+    assert (verdict["winner"], verdict["certainty"]) == ("tie", pytest.approx(1 / 3))
+    assert verdict["distribution"] == dict.fromkeys(("a", "b", "tie"), pytest.approx(1 / 3))
 
 
 def test_a_single_text_has_scores_and_no_winner() -> None:

@@ -1,4 +1,4 @@
-"""Every command and every line of Python in the README runs."""
+"""Every command and every line of Python in the README and in docs/measuring.md runs."""
 
 import json
 import re
@@ -10,13 +10,16 @@ from mock_server import MockServer, serve
 
 from dicast.cli import run
 
-README = (Path(__file__).parents[1] / "README.md").read_text()
-COMMANDS = [
-    line
-    for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
-    for line in block.splitlines()
-    if line.startswith("dicast")
-]
+ROOT = Path(__file__).parents[1]
+README, MEASURING = (ROOT / "README.md").read_text(), (ROOT / "docs" / "measuring.md").read_text()
+COMMANDS = list(
+    dict.fromkeys(
+        line
+        for block in re.findall(r"```sh\n(.*?)```", README + MEASURING, re.DOTALL)
+        for line in block.splitlines()
+        if line.startswith("dicast")
+    )
+)
 PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 YAML = "name: tone\njudges: pairs\ninstructions: You judge replies of a support desk.\ncriteria: [polite, brief]\n"
@@ -42,15 +45,21 @@ def user(tmp_path, monkeypatch):
     write("reviews.jsonl", [single | history | {"query": ""}])
     write("choices.jsonl", [{"query": "README?", "preference": "no meat", "options": ["x", "y", "z"], "label": 1}])
     Path("my-judge.yaml").write_text(YAML)
+    told = [{"id": row["id"], "prediction": "a", "label": row["label"], "judge": "gpt-4o"} for row in rows]
+    write("verdicts.jsonl", told)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_commands_run(user, command, capsys):
     arguments = shlex.split(command)[1:]
     with serve(MockServer()) as server:
+        if any(part.startswith("runs/") for part in arguments) and arguments[0] in ("evaluate", "report"):
+            for name in ("first", "fennec"):
+                judged = ["judge", "--cases", "pairs.jsonl", "--out", f"runs/{name}", "--limit", "6"]
+                assert run([*judged, "--lm", f"openai/readme@{server.url}"]) == 0
         if arguments[0] in ("judge", "prepare"):  # the README's default is the 1.5B model: the demo runs that
             arguments += ["--lm", f"openai/readme@{server.url}"]
-        assert run(arguments) in ((0, 1) if arguments[0] == "check" else (0,))
+        assert run(arguments) in ((0, 1, 2) if {"check", "--require"} & set(arguments) else (0,))
     assert "Traceback" not in capsys.readouterr().err
 
 
@@ -61,7 +70,13 @@ def test_the_python_runs(user, code, capsys):
     assert "calls=4" in capsys.readouterr().out
 
 
+def test_the_python_of_the_statistics_runs(capsys):
+    (code,) = re.findall(r"```python\n(.*?)```", MEASURING, re.DOTALL)
+    exec(compile(code, "measuring.md", "exec"), {})
+    assert [float(line) for line in capsys.readouterr().out.split()] == [0.5, 658]
+
+
 def test_the_make_targets_of_the_readme_exist():
-    makefile = (Path(__file__).parents[1] / "Makefile").read_text()
+    makefile = (ROOT / "Makefile").read_text()
     for target in re.findall(r"make (\w+)", README):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target

@@ -1,28 +1,15 @@
 """The first n criteria of a run: the same as merging just those, and the verdict itself with all of them."""
 
-import importlib.util
-import json
-import math
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 
-from dicast.data import Case, Correction, Finding, Judged, Usage, Winner
+from dicast.data import Case, Correction, Finding, Judged, Usage
 from dicast.data.verdict import Order
 from dicast.errors import DeclarationError
-from dicast.evaluation import Tally
 from dicast.programs.judge import verdict_of
 from dicast.programs.merge import conclude
-from dicast.programs.sweep import criteria, first_branches
+from dicast.programs.sweep import criteria, first_branches, sweep
 
-# benchmarks/ is no package: its scripts are run by their path
-SCRIPT = importlib.util.spec_from_file_location("branches", Path(__file__).parents[1] / "benchmarks" / "branches.py")
-assert SCRIPT is not None
-assert SCRIPT.loader is not None
-branches = importlib.util.module_from_spec(SCRIPT)
-SCRIPT.loader.exec_module(branches)
 ORDERS: tuple[Order, ...] = ("ab", "ba")
 
 
@@ -52,9 +39,8 @@ def test_the_first_criteria_give_what_merging_them_gives(seed: int) -> None:
         names = [f"criterion {number}" for number in range(n)]
         kept = [finding for finding in whole.findings if finding.criterion in names]
         part = first_branches(whole, n, 2, tie_threshold=threshold)
-        assert {
-            name: getattr(part, name) for name in ("winner", "scores", "distribution", "certainty", "consistent")
-        } == (conclude(kept, 2, tie_threshold=threshold))
+        merged = conclude(kept, 2, tie_threshold=threshold)
+        assert {name: getattr(part, name) for name in merged} == merged
         assert part.findings == tuple(kept)
 
 
@@ -106,20 +92,13 @@ def test_what_cannot_be_swept_is_refused() -> None:
         first_branches(panel, 1)
 
 
-# the benchmark
-
-
-def run_folder(folder: Path, verdicts: list[Judged], **settings: Any) -> str:
-    identity = {"judge": "fennec", "settings": settings}
-    (folder / "manifest.json").write_text(json.dumps({"format": 1, "identity": identity}))
-    (folder / "verdicts.jsonl").write_text("".join(verdict.model_dump_json() + "\n" for verdict in verdicts))
-    return str(folder)
+# the whole sweep
 
 
 def by_hand(name: str, label: str, *scores: tuple[float, float]) -> Judged:
     """A pair with the same scores in both orders."""
     findings = [Finding(criterion=f"c{n}", scores=pair, order=o) for n, pair in enumerate(scores) for o in ORDERS]
-    case = Case(id=name, query="q", candidates=[{"text": "x"}, {"text": "y"}], label={"value": label})
+    case = Case(id=name, query=name, candidates=[{"text": "x"}, {"text": "y"}], label={"value": label})
     return Judged.of(case, verdict_of(case, findings))
 
 
@@ -131,56 +110,28 @@ RUN = [
 ]
 
 
-def test_the_table_of_a_run_is_exact(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    branches.main([run_folder(tmp_path, RUN)])
-    # Wilson: 1, 2 and 3 of 3; 1 and 2 of 2
-    assert capsys.readouterr().out == (
-        "all: 3 labelled pairs with a verdict, 1 without\n"
-        "   n pairs with n  agreement             consistency           accuracy\n"
-        "   1            3  0.333 [0.061, 0.792]  1.000 [0.439, 1.000]  0.333 [0.061, 0.792]\n"
-        "   2            2  0.667 [0.208, 0.939]  1.000 [0.439, 1.000]  0.667 [0.208, 0.939]\n"
-        "without ties: 2 labelled pairs with a verdict, 1 without\n"
-        "   n pairs with n  agreement             consistency           accuracy\n"
-        "   1            2  0.500 [0.095, 0.905]  1.000 [0.342, 1.000]  0.500 [0.095, 0.905]\n"
-        "   2            2  1.000 [0.342, 1.000]  1.000 [0.342, 1.000]  1.000 [0.342, 1.000]\n"
-    )
+def test_the_sweep_tells_what_the_first_criteria_alone_would_have_said() -> None:
+    first, both = sweep(RUN)
+    assert [(one.n, one.full) for one in (first, both)] == [(1, 3), (2, 2)]
+    told = [{one.name: (one.value, one.n) for one in branch.measures} for branch in (first, both)]
+    assert told[0] == {
+        "accuracy": (pytest.approx(1 / 3), 3), "agreement": (pytest.approx(1 / 3), 3), "consistency": (1.0, 3),
+        "accuracy without ties": (0.5, 2),
+    }  # fmt: skip
+    assert told[1]["accuracy without ties"] == (1.0, 2)
 
 
-def test_the_table_is_json_as_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    branches.main([run_folder(tmp_path, RUN), "--json"])
-    told = json.loads(capsys.readouterr().out)
-    assert [(row["n"], row["full"], row["accuracy"]["hits"]) for row in told["all"]] == [(1, 3, 1), (2, 2, 2)]
-    accuracy = told["without ties"][0]["accuracy"]
-    assert (accuracy["hits"], accuracy["n"]) == (1, 2)
-    assert math.isclose(accuracy["value"], 0.5)
-
-
-def test_the_runs_own_tie_threshold_counts(tmp_path: Path) -> None:
+def test_the_runs_own_tie_threshold_counts() -> None:
     random = np.random.default_rng(3)
     run = [judged(random, "a", name=str(n), threshold=2.0) for n in range(30)]
-    folder = run_folder(tmp_path, run, tie_threshold=2.0)
-    read, rules = branches.read_run(Path(folder))
-    whole = Tally()
-    for one in run:
-        whole.add(one)
-    assert branches.sweep(read, **rules)[-1][1].as_dict() == whole.as_dict()
-    with pytest.raises(SystemExit, match="is no pair merged from criteria"):
-        branches.main([run_folder(tmp_path, run, tie_threshold=0.0)])
+    right = sum(one.winner == "a" for one in run)
+    last = sweep(run, tie_threshold=2.0)[-1]
+    assert last.measures[0].value == pytest.approx(right / 30)
+    with pytest.raises(DeclarationError, match=r"is no pair merged from criteria\. Give a fennec run"):
+        sweep(run)
 
 
-@pytest.mark.parametrize(
-    ("run", "told"),
-    [
-        ([Judged(case_id="1", scores=(4.0,), findings=(Finding(criterion="c", scores=(4.0,)),))], "is no pair"),
-        ([Judged(case_id="1", winner="tie", label=Winner(value="a"))], "is no pair"),
-        (RUN[3:], "no pair has a verdict"),
-    ],
-)
-def test_a_run_without_pairs_by_criteria_is_refused(tmp_path: Path, run: list[Judged], told: str) -> None:
-    with pytest.raises(SystemExit, match=told):
-        branches.main([run_folder(tmp_path, run)])
-
-
-def test_a_folder_without_a_run_is_one_clear_line(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match=r"^branches: .*holds no manifest\.json"):
-        branches.main([str(tmp_path)])
+def test_without_labels_or_a_second_criterion_there_is_nothing_to_sweep() -> None:
+    assert sweep([judged(np.random.default_rng(0), name=str(n)) for n in range(5)]) == ()
+    assert sweep(RUN[2:]) == ()
+    assert sweep([]) == ()

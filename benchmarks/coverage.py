@@ -1,0 +1,278 @@
+"""How often nominal 95 % intervals hold the truth, and how often 5 % tests reject what is true, on simulated judges.
+
+    python benchmarks/coverage.py [--quick]
+
+Each row draws new cases many times from a world whose truth is known. Groups are four cases with a strong common
+cause, as the texts of one prompt or the votes of one person. Some 25 minutes on one core; --quick takes three.
+"""
+
+import argparse
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from dicast.evaluation.statistics.agreement import kappa
+from dicast.evaluation.statistics.estimate import prediction_powered_mean
+from dicast.evaluation.statistics.paired import difference, mcnemar, non_inferior, permutation, permutation_statistic
+from dicast.evaluation.statistics.resampling import Estimate, bootstrap, bootstrap_table, mean, share
+from dicast.evaluation.statistics.selective import aurc
+
+Rng = np.random.Generator
+Array = NDArray[Any]
+SIZES = (50, 200, 1000)
+IN_GROUP = 4
+COMMON = 0.6  # share of the latent variance that cases of a group have in common
+# People's scores 1..5 against the judge's: P(people = i, judge = j).
+SCORES = np.exp(-0.9 * np.abs(np.subtract.outer(np.arange(5), np.arange(5)))) * np.outer(
+    (1, 2, 3, 4, 2), (1, 1, 2, 3, 3)
+)
+SCORES /= SCORES.sum()
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Draws n cases and gives the interval for them."""
+
+    draw: Callable[[Rng, int], Estimate]
+    truth: float
+    repetitions: int = 2000
+
+
+@dataclass(frozen=True)
+class Test:
+    """Draws n cases where the hypothesis holds and gives the p-value."""
+
+    draw: Callable[[Rng, int], float]
+    repetitions: int = 2000
+
+
+def seed_of(rng: Rng) -> int:
+    return int(rng.integers(2**32))
+
+
+def groups_of(n: int) -> Array:
+    return np.arange(n) // IN_GROUP
+
+
+def latent(rng: Rng, n: int, common: float = COMMON) -> Array:
+    """Standard normal, (n,), correlated by `common` inside a group."""
+    shared = rng.normal(size=-(-n // IN_GROUP))[groups_of(n)]
+    return math.sqrt(common) * shared + math.sqrt(1 - common) * rng.normal(size=n)
+
+
+def two_judges(rng: Rng, n: int, first: float, second: float, common: float = 0.0) -> tuple[Array, Array]:
+    """Whether each of two judges of these accuracies is right; half of the latent variance is the case's."""
+    case, one, other = (latent(rng, n, common) for _ in range(3))
+    half = math.sqrt(0.5)
+    return half * (case + one) < stats.norm.ppf(first), half * (case + other) < stats.norm.ppf(second)
+
+
+def normals(rng: Rng, n: int, rho: float, common: float = 0.0) -> tuple[Array, Array]:
+    x = latent(rng, n, common)
+    return x, rho * x + math.sqrt(1 - rho**2) * latent(rng, n, common)
+
+
+def labels(rng: Rng, n: int, common: float = 0.0) -> tuple[Array, Array]:
+    """People say 1 for 40 % of the cases, the judge is right on 85 %."""
+    human = latent(rng, n, common) < stats.norm.ppf(0.4)
+    right = latent(rng, n, common) < stats.norm.ppf(0.85)
+    return human.astype(int), np.where(right, human, ~human).astype(int)
+
+
+def true_kappa() -> float:
+    judged = 0.4 * 0.85 + 0.6 * 0.15
+    chance = 0.4 * judged + 0.6 * (1 - judged)
+    return (0.85 - chance) / (1 - chance)
+
+
+def scores(rng: Rng, n: int) -> tuple[Array, Array]:
+    people, judge = np.divmod(rng.choice(25, size=n, p=SCORES.ravel()), 5)
+    return people, judge
+
+
+def pearson(x: Array, y: Array) -> float:
+    x, y = x - x.mean(), y - y.mean()
+    return float(x @ y / math.sqrt((x @ x) * (y @ y)))
+
+
+def ranks(x: Array) -> Array:
+    """Ties share their mean rank; scipy's `rankdata` takes three times as long on so few cases."""
+    _, place, often = np.unique(x, return_inverse=True, return_counts=True)
+    return (np.cumsum(often) - (often - 1) / 2)[place]
+
+
+def spearman(x: Array, y: Array) -> float:
+    return pearson(ranks(x), ranks(y))
+
+
+def kendall(x: Array, y: Array) -> float:
+    return float(stats.kendalltau(x, y).statistic)
+
+
+def true_spearman_of_scores() -> float:
+    px, py = SCORES.sum(1), SCORES.sum(0)
+    x, y = (np.cumsum(margin) - margin / 2 - 0.5 for margin in (px, py))  # ranks as shares, their mean taken off
+    return float(x @ SCORES @ y / math.sqrt((px @ x**2) * (py @ y**2)))
+
+
+def correlated(
+    statistic: Callable[[Array, Array], float],
+    pairs: Callable[[Rng, int], tuple[Array, Array]],
+    *,
+    grouped: bool = False,
+) -> Callable[[Rng, int], Estimate]:
+    def draw(rng: Rng, n: int) -> Estimate:
+        x, y = pairs(rng, n)
+        return bootstrap(lambda c: statistic(x[c], y[c]), n, groups_of(n) if grouped else None, seed=seed_of(rng))
+
+    return draw
+
+
+def kappa_of(rng: Rng, n: int, common: float) -> Estimate:
+    groups = groups_of(n) if common else None
+    return bootstrap_table(kappa, *labels(rng, n, common), 2, groups, seed=seed_of(rng))
+
+
+def share_of(rng: Rng, n: int, p: float, common: float, *, told: bool = True) -> Estimate:
+    return share(latent(rng, n, common) < stats.norm.ppf(p), groups_of(n) if common and told else None)
+
+
+def mean_of(rng: Rng, n: int, common: float) -> Estimate:
+    """Scores 1..5, more high ones than low ones; groups are prompts, hard and easy."""
+    given = np.digitize(latent(rng, n, common), stats.norm.ppf(np.cumsum(MARGIN)[:-1])) + 1
+    return mean(given, groups_of(n) if common else None)
+
+
+MARGIN = np.array([0.05, 0.1, 0.15, 0.3, 0.4])
+
+
+def selective(rng: Rng, n: int) -> Estimate:
+    """A judge whose error rate falls in a line from 1/2 to 0 as its certainty grows; the area is 1/8."""
+    certainty = rng.random(n)
+    right = rng.random(n) > 0.5 * (1 - certainty)
+    return bootstrap(lambda c: aurc(certainty[c], right[c]), n, seed=seed_of(rng), bounds=(0, 1))
+
+
+def powered(rng: Rng, n: int, rho: float) -> Estimate:
+    """Twenty times as many verdicts as labels, from a judge that is half a point too kind."""
+    human, verdicts = normals(rng, 21 * n, rho)
+    return prediction_powered_mean(human[:n], verdicts[:n] + 0.5, verdicts[n:] + 0.5).estimate
+
+
+def apart(rng: Rng, n: int, common: float) -> Estimate:
+    return difference(*two_judges(rng, n, 0.8, 0.7, common), groups_of(n) if common else None)
+
+
+INTERVALS = {
+    "share 0.6": Interval(lambda rng, n: share_of(rng, n, 0.6, 0), 0.6, 4000),
+    "share 0.9": Interval(lambda rng, n: share_of(rng, n, 0.9, 0), 0.9, 4000),
+    "share 0.6, groups": Interval(lambda rng, n: share_of(rng, n, 0.6, COMMON), 0.6, 4000),
+    "share 0.9, groups": Interval(lambda rng, n: share_of(rng, n, 0.9, COMMON), 0.9, 4000),
+    "mean of scores 1..5": Interval(lambda rng, n: mean_of(rng, n, 0), float(MARGIN @ np.arange(1, 6)), 4000),
+    "system mean, groups": Interval(lambda rng, n: mean_of(rng, n, COMMON), float(MARGIN @ np.arange(1, 6)), 4000),
+    "difference of accuracies": Interval(lambda rng, n: apart(rng, n, 0), 0.1, 4000),
+    "difference of accuracies, groups": Interval(lambda rng, n: apart(rng, n, COMMON), 0.1, 4000),
+    "kappa": Interval(lambda rng, n: kappa_of(rng, n, 0), true_kappa()),
+    "kappa, groups": Interval(lambda rng, n: kappa_of(rng, n, COMMON), true_kappa()),
+    "Pearson 0.6": Interval(correlated(pearson, lambda rng, n: normals(rng, n, 0.6)), 0.6),
+    "Spearman 0.58": Interval(
+        correlated(spearman, lambda rng, n: normals(rng, n, 0.6)), 6 / math.pi * math.asin(0.3), 1000
+    ),
+    "Spearman 0.89": Interval(
+        correlated(spearman, lambda rng, n: normals(rng, n, 0.9)), 6 / math.pi * math.asin(0.45), 1000
+    ),
+    "Spearman of scores 1..5": Interval(correlated(spearman, scores), true_spearman_of_scores(), 1000),
+    "Spearman 0.58, groups": Interval(
+        correlated(spearman, lambda rng, n: normals(rng, n, 0.6, COMMON), grouped=True),
+        6 / math.pi * math.asin(0.3),
+        1000,
+    ),
+    "Kendall 0.41": Interval(
+        correlated(kendall, lambda rng, n: normals(rng, n, 0.6)), 2 / math.pi * math.asin(0.6), 1000
+    ),
+    "area under risk-coverage": Interval(selective, 0.125, 1000),
+    "prediction-powered mean": Interval(lambda rng, n: powered(rng, n, 0.8), 0.0, 4000),
+    "prediction-powered, useless judge": Interval(lambda rng, n: powered(rng, n, 0.0), 0.0, 4000),
+}
+# What goes wrong, and where this room's methods end.
+WARNINGS = {
+    "share 0.6, groups not told": Interval(lambda rng, n: share_of(rng, n, 0.6, COMMON, told=False), 0.6, 4000),
+    "share 0.99": Interval(lambda rng, n: share_of(rng, n, 0.99, 0), 0.99, 4000),
+    "Pearson of long-tailed scores": Interval(
+        correlated(pearson, lambda rng, n: tuple(np.exp(side) for side in normals(rng, n, 0.6))),  # type: ignore[arg-type, return-value]
+        math.expm1(0.6) / math.expm1(1),
+    ),
+}
+
+
+def swapped(rng: Rng, n: int) -> float:
+    """Two judges that go with people equally well."""
+    people = rng.normal(size=n)
+    one, other = (0.6 * people + 0.8 * rng.normal(size=n) for _ in range(2))
+    return permutation_statistic(lambda given: spearman(given, people), one, other, resamples=199, seed=seed_of(rng))
+
+
+def flipped(rng: Rng, n: int, common: float, *, told: bool = True) -> float:
+    groups = groups_of(n) if common and told else None
+    return permutation(*two_judges(rng, n, 0.75, 0.75, common), groups, resamples=399, seed=seed_of(rng))
+
+
+def worse(rng: Rng, n: int, common: float) -> float:
+    """A student that is worse by exactly the margin."""
+    return non_inferior(*two_judges(rng, n, 0.7, 0.8, common), 0.1, groups_of(n) if common else None).p
+
+
+TESTS = {
+    "McNemar, exact": Test(lambda rng, n: mcnemar(*two_judges(rng, n, 0.75, 0.75)).p, 4000),
+    "McNemar, mid-p": Test(lambda rng, n: mcnemar(*two_judges(rng, n, 0.75, 0.75), mid_p=True).p, 4000),
+    "permutation of accuracies": Test(lambda rng, n: flipped(rng, n, 0)),
+    "permutation of accuracies, groups": Test(lambda rng, n: flipped(rng, n, COMMON)),
+    "permutation of Spearman": Test(swapped, 1000),
+    "non-inferiority at the margin": Test(lambda rng, n: worse(rng, n, 0), 4000),
+    "non-inferiority at the margin, groups": Test(lambda rng, n: worse(rng, n, COMMON), 4000),
+}
+WRONG_TESTS = {
+    "McNemar, exact, groups not told": Test(lambda rng, n: mcnemar(*two_judges(rng, n, 0.75, 0.75, COMMON)).p, 4000),
+}
+
+
+def coverage(interval: Interval, n: int, repetitions: int, seed: int = 0) -> tuple[float, float]:
+    """How often the truth is inside, and the mean length; an interval that is not defined does not hold it."""
+    rng = np.random.default_rng([seed, n])
+    found = [interval.draw(rng, n) for _ in range(repetitions)]
+    lengths = [one.high - one.low for one in found]
+    return float(np.mean([one.low <= interval.truth <= one.high for one in found])), float(np.nanmean(lengths))
+
+
+def level(test: Test, n: int, repetitions: int, seed: int = 0) -> float:
+    """How often the test rejects at 5 %."""
+    rng = np.random.default_rng([seed, n])
+    return float(np.mean([test.draw(rng, n) <= 0.05 for _ in range(repetitions)]))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the repetitions")
+    parts = 10 if parser.parse_args().quick else 1
+    print(f"| 95 % interval | {' | '.join(f'n = {n}' for n in SIZES)} | repetitions | ± 2 s.e. |")
+    print("| --- |" + " --- |" * (len(SIZES) + 2))
+    for name, interval in (INTERVALS | WARNINGS).items():
+        times = interval.repetitions // parts
+        told = [f"{held:.3f} ({length:.3f})" for held, length in (coverage(interval, n, times) for n in SIZES)]
+        print(f"| {name} | {' | '.join(told)} | {times} | {2 * math.sqrt(0.95 * 0.05 / times):.3f} |", flush=True)
+    print(f"\n| 5 % test | {' | '.join(f'n = {n}' for n in SIZES)} | repetitions | ± 2 s.e. |")
+    print("| --- |" + " --- |" * (len(SIZES) + 2))
+    for name, test in (TESTS | WRONG_TESTS).items():
+        times = test.repetitions // parts
+        told = [f"{level(test, n, times):.3f}" for n in SIZES]
+        print(f"| {name} | {' | '.join(told)} | {times} | {2 * math.sqrt(0.95 * 0.05 / times):.3f} |", flush=True)
+    print("\nShare of repetitions in which the interval holds the truth (mean length), or in which the test rejects.")
+
+
+if __name__ == "__main__":
+    main()

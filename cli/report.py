@@ -1,0 +1,102 @@
+"""`dicast report`: one page of a run or several, with plots and the cases where judge and people disagree."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import DicastError, RunError
+from . import options
+from .measured import Run, compared, evaluated, measuring_options
+
+if TYPE_CHECKING:
+    from ..data import Case
+    from ..evaluation.report import RunReport
+
+RUN = click.Path(path_type=Path, exists=True)
+
+
+@click.command("report")
+@click.argument("paths", type=RUN, nargs=-1, required=True, metavar="RUN...")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default="report.html",
+    show_default=True,
+    help="The page; a name that ends in .md is written as Markdown, without plots and cases.",
+)
+@click.option("--title", default="Judge report", show_default=True)
+@click.option("--cases", "cases_source", help="Where the texts are, if they are no longer where the run read them.")
+@click.option("--data", "root", type=click.Path(path_type=Path, file_okay=False), help="Folder of public sets.")
+@click.option(
+    "--most", type=click.IntRange(0, 2000), default=200, show_default=True, help="Cases shown of each run, worst first."
+)
+@measuring_options
+@options.json_option
+def command(
+    paths: tuple[Path, ...], out: Path, title: str, cases_source: str | None, root: Path | None, most: int,
+    where: dict[str, str], as_json: bool, **given: Any,
+) -> int:  # fmt: skip
+    """Write one self-contained page about runs: it opens offline, and can be sent to people.
+
+    The first run is compared with each other one. Cases are read again from where the run read them.
+
+    \b
+    Example:
+      dicast report runs/first
+      dicast report runs/fennec runs/first --out fennec.html
+      dicast report runs/first --out first.md
+    """
+    from ..evaluation.report import markdown, page
+    from . import render
+
+    runs = [Run(path, where) for path in paths]
+    names = _names(runs)
+    elsewhere = options.CaseSource(cases_source, root=root) if cases_source else None
+    reports = [_report(run, name, elsewhere, most, given) for run, name in zip(runs, names, strict=True)]
+    comparisons = compared(runs, given["seed"], names)
+    make = markdown if out.suffix == ".md" else page
+    text = make(reports, comparisons, title=title, now=f"{datetime.now(UTC):%d %B %Y, %H:%M} UTC")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise RunError(f"--out {out}: cannot be written ({error.strerror}). Give another file.") from None
+    if as_json:
+        options.print_json({"out": str(out), "runs": names, "bytes": len(text.encode())})
+    else:
+        render.console.print(f"report: {out} ({len(text.encode()) / 1e6:.1f} MB)", markup=False, soft_wrap=True)
+    return 0
+
+
+def _report(run: Run, name: str, elsewhere: options.CaseSource | None, most: int, given: dict[str, Any]) -> "RunReport":
+    from ..evaluation.disagreements import disagreements
+    from ..evaluation.report import Disagreement, RunReport
+
+    evaluation = evaluated(run, **given)
+    wanted = disagreements(run.read.columns, most)
+    found = {judged.case_id: judged for judged in run.verdicts() if judged.case_id in set(wanted)} if wanted else {}
+    texts = _texts(run, elsewhere, frozenset(wanted))
+    shown = [Disagreement(found[one], texts.get(one)) for one in wanted]
+    return RunReport(name, evaluation, shown)
+
+
+def _texts(run: Run, elsewhere: options.CaseSource | None, wanted: frozenset[str]) -> "dict[str, Case]":
+    """The cases of these ids, read again; what cannot be read is told, and the page does without."""
+    from . import render
+
+    source = elsewhere or run.source()
+    if source is None or not wanted:
+        return {}
+    try:
+        return {case.id: case for case in source.cases() if case.id in wanted}
+    except DicastError as error:
+        render.errors.print(f"report: the page has no texts of {run.name}: {error}", markup=False)
+        return {}
+
+
+def _names(runs: list[Run]) -> list[str]:
+    """Folder names; whole paths where two are the same."""
+    names = [run.name for run in runs]
+    return names if len(set(names)) == len(names) else [str(run.path) for run in runs]

@@ -1,0 +1,148 @@
+"""Two runs on the same cases: differences with intervals, paired tests, and p-values adjusted for being many."""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .columns import Codes, Columns, Floats
+from .measures import FEWEST, correlation
+from .results import Comparison, PairedTest
+from .scores import TITLES
+from .statistics import paired
+from .statistics.agreement import kappa
+from .statistics.resampling import Estimate, bootstrap, bootstrap_table
+from .telling import gap, rate, told
+
+SWAPS = 1000  # of the permutation tests of correlations
+
+
+def compare(runs: Sequence[tuple[str, Columns]], seed: int = 0) -> tuple[Comparison, ...]:
+    """The first run against each other one, on the labelled cases that both have scored.
+
+    Args:
+        runs: each one's name and verdicts.
+        seed: of permutations and resamples.
+
+    Returns:
+        One comparison for each run but the first; p-values are adjusted over all of them together.
+    """
+    (name, first), *others = runs
+    found = [_compare(name, first, other, second, seed) for other, second in others]
+    p_values = [math.nan if test.p is None else test.p for one in found for test in one.tests]
+    adjusted = iter(paired.holm(p_values).tolist())
+    return tuple(
+        one.model_copy(update={"tests": tuple(_adjust(test, adjusted) for test in one.tests)}) for one in found
+    )
+
+
+def _adjust(test: PairedTest, adjusted: Iterator[float]) -> PairedTest:
+    p = next(adjusted)
+    return test if math.isnan(p) else test.model_copy(update={"p_holm": p})
+
+
+def _compare(name: str, first: Columns, other: str, second: Columns, seed: int) -> Comparison:
+    ours, theirs = set(first.ids), set(second.ids)
+    first, second = (
+        run.rows(np.array([one in ours & theirs for one in run.ids], dtype=bool)) for run in (first, second)
+    )
+    tests = (*_winners(first, second, seed), *_scores(first, second, seed))
+    cases = max((test.difference.n for test in tests), default=0)
+    return Comparison(
+        first=name,
+        second=other,
+        cases=cases,
+        only_first=len(ours - theirs),
+        only_second=len(theirs - ours),
+        tests=tests,
+    )
+
+
+def _winners(first: Columns, second: Columns, seed: int) -> Iterator[PairedTest]:
+    verdict, other = first.judge, _recoded(second, first.labels)
+    kept = (first.human >= 0) & (verdict >= 0) & (other != -1)
+    if not kept.any():
+        return
+    one, two = first.rows(kept), second.rows(kept)
+    right, also_right = one.judge == one.human, other[kept] == one.human
+    yield _shares("accuracy", right, also_right, one.group, seed)
+    both = (one.consistent >= 0) & (two.consistent >= 0)
+    if both.any():
+        sides = (right & (one.consistent == 1))[both], (also_right & (two.consistent == 1))[both]
+        yield _shares("agreement", *sides, one.group[both], seed)
+    sure = ~np.isnan(one.certainty) & ~np.isnan(two.certainty)
+    if sure.any():
+        ours, theirs = ((run.certainty - hits)[sure] ** 2 for run, hits in ((one, right), (two, also_right)))
+        difference = told("Brier", paired.difference(ours, theirs, one.group[sure]), "lower is better", neutral=0.0)
+        p = paired.permutation(ours, theirs, one.group[sure], seed=seed)
+        yield PairedTest(name="Brier", difference=difference, p=_known(p), note="permutation of whole groups")
+    yield from _alike(one.judge, other[kept], len(first.labels), one.group, seed)
+
+
+def _shares(name: str, first: NDArray[Any], second: NDArray[Any], groups: Codes, seed: int) -> PairedTest:
+    """Exact where cases are independent, else by whole groups."""
+    figure = paired.difference(first, second, groups)
+    alone = figure.groups == figure.n
+    p = paired.mcnemar(first, second).p if alone else paired.permutation(first, second, groups, seed=seed)
+    counts = f"{int((first & ~second).sum())} right by the first alone, {int((second & ~first).sum())} by the second"
+    test = "McNemar, exact" if alone else "permutation of whole groups"
+    return PairedTest(name=name, difference=gap(name, figure, counts), p=_known(p), note=test)
+
+
+def _alike(first: Codes, second: Codes, k: int, groups: Codes, seed: int) -> Iterator[PairedTest]:
+    """How often both say the same: of one judge asked twice this is its repetition."""
+    beyond = (first < k) & (second < k) & (second >= 0)
+    figure = bootstrap_table(kappa, first[beyond], second[beyond], k, groups[beyond], seed=seed)
+    what = f"both name the same winner; kappa {figure.value:.3f} [{figure.low:.3f}, {figure.high:.3f}]"
+    yield PairedTest(name="same verdict", difference=rate("same verdict", first == second, groups, what))
+
+
+def _scores(first: Columns, second: Columns, seed: int) -> Iterator[PairedTest]:
+    kept = ~(np.isnan(first.human_score) | np.isnan(first.score) | np.isnan(second.score))
+    if kept.sum() < FEWEST:
+        return
+    for name in ("pearson", "spearman"):
+        yield _correlations(
+            name, first.score[kept], second.score[kept], first.human_score[kept], first.group[kept], seed
+        )
+
+
+def _correlations(name: str, one: Floats, two: Floats, human: Floats, groups: Codes, seed: int) -> PairedTest:
+    def with_people(scores: Floats) -> float:
+        return correlation(name, scores, human)
+
+    sides = _on_one_scale(name, one, two)
+    p = paired.permutation_statistic(with_people, *sides, groups, resamples=SWAPS, seed=seed)
+    figure = _difference(name, one, two, human, groups, seed)
+    measure = told(name, figure, f"difference of {TITLES[name]} with people's scores", neutral=0.0)
+    return PairedTest(name=name, difference=measure, p=_known(p), note="permutation of whole groups")
+
+
+def _difference(name: str, one: Floats, two: Floats, human: Floats, groups: Codes, seed: int) -> Estimate:
+    def statistic(rows: NDArray[np.intp]) -> float:
+        return correlation(name, one[rows], human[rows]) - correlation(name, two[rows], human[rows])
+
+    return bootstrap(statistic, len(human), groups, seed=seed, bounds=(-2.0, 2.0))
+
+
+def _on_one_scale(name: str, one: Floats, two: Floats) -> tuple[Floats, Floats]:
+    """Both sides on one scale, as the exchange of their outputs asks for: ranks, or standard deviations."""
+    from scipy.stats import rankdata
+
+    if name == "spearman":
+        return rankdata(one), rankdata(two)
+    first, second = ((side - side.mean()) / (side.std() or 1.0) for side in (one, two))
+    return first, second
+
+
+def _recoded(run: Columns, labels: tuple[str, ...]) -> Codes:
+    """The verdicts as codes of another run's labels; a label that it does not have gets a code of its own beyond."""
+    names = {label: code for code, label in enumerate(labels)}
+    codes = np.array([names.get(label, len(labels) + code) for code, label in enumerate(run.labels)] + [-1])
+    return np.asarray(codes[run.judge], dtype=np.int64)
+
+
+def _known(p: float) -> float | None:
+    return None if math.isnan(p) else p

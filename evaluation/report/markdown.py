@@ -1,0 +1,114 @@
+"""The report's figures as GitHub-flavoured Markdown: the headline, every table, and no plot."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ..results import Comparison, ConfusionTable, LabelRow
+from .figures import THIN, lead_of, named, p_value, told
+from .headline import headline
+from .parts import Table, compared, parts
+from .records import RunReport
+
+_SPECIAL = re.compile(r"([\\`*_\[\]|~]|:(?=//))")
+
+
+def markdown(runs: Sequence[RunReport], comparisons: Sequence[Comparison] = (), *, title: str, now: str) -> str:
+    """The report as Markdown; the same input gives the same text.
+
+    Args:
+        runs: the first leads; the others stand beside it.
+        comparisons: paired tests between them.
+        now: when the report was made, as it should be read.
+    """
+    top = headline(runs, lead_of(runs[0]) if runs else None)
+    blocks = [f"# {_plain(title)}", f"**{_plain(top.words)}.** {_plain(' '.join(top.sentences))}", _plain(now)]
+    for part in parts(runs):
+        tables = [*(_figures(table, len(runs) > 1) for table in part.tables)]
+        if part.key == "trust" and (tests := _tests(comparisons)):
+            tables.append(tests)
+        if part.key == "wrong":
+            tables += _mistakes(runs)
+        if tables:
+            blocks += [f"## {part.question}", *tables]
+    if runs:
+        blocks += ["## How to reproduce it", "\n".join(f"- {_code(run.evaluation.signature)}" for run in runs)]
+        blocks.append("Intervals are 95 %. Cases without a verdict are counted, and never taken as wrong.")
+    return "\n\n".join(blocks).replace(THIN, " ") + "\n"
+
+
+def _figures(table: Table, several: bool) -> str:
+    rows = []
+    for line in table.lines:
+        for cell in line.cells:
+            note = " ".join(filter(None, [line.what, cell.note]))
+            rows.append([line.name, *([cell.run] if several else []), cell.value, cell.interval, cell.n, note])
+    return f"### {table.title}\n\n" + _table(
+        ["measure", *(["run"] if several else []), "value", "95 %", "n", "meaning"], rows
+    )
+
+
+def _tests(comparisons: Sequence[Comparison]) -> str:
+    rows = [
+        [
+            f"{one.first} against {one.second}",
+            named(test.name),
+            difference,
+            ends,
+            p_value(test.p),
+            p_value(test.p_holm),
+            f"{one.cases:,}",
+            test.note,
+        ]
+        for one, test, difference, ends in compared(comparisons)
+    ]
+    head = ["runs", "test", "difference", "95 %", "p", "p (Holm)", "n", "note"]
+    return "### Comparisons\n\n" + _table(head, rows) if rows else ""
+
+
+def _mistakes(runs: Sequence[RunReport]) -> Iterator[str]:
+    for run in runs:
+        of = f": {_plain(run.name)}" if len(runs) > 1 else ""
+        if run.evaluation.confusion is not None:
+            yield f"### What the judge says where people say …{of}\n\n" + _confusion(run.evaluation.confusion)
+        if run.evaluation.labels:
+            yield f"### Label by label{of}\n\n" + _labels(run.evaluation.labels)
+
+
+def _confusion(table: ConfusionTable) -> str:
+    rows = [[label, *(f"{n:,}" for n in counts)] for label, counts in zip(table.labels, table.counts, strict=True)]
+    return _table(["people ↓, judge →", *table.labels], rows)
+
+
+def _labels(rows: Sequence[LabelRow]) -> str:
+    shown = [
+        [
+            one.label,
+            told(one.precision, "percent"),
+            told(one.recall, "percent"),
+            told(one.f1),
+            f"{one.support:,}",
+            f"{one.predicted:,}",
+        ]
+        for one in rows
+    ]
+    return _table(["label", "precision", "recall", "F1", "people say it", "judge says it"], shown)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(
+        f"| {' | '.join(one if index == 1 else _plain(one) for one in line)} |" for index, line in enumerate(lines)
+    )
+
+
+def _plain(text: str) -> str:
+    """The text with nothing in it that Markdown or HTML would read, on one line."""
+    line = " ".join(text.splitlines())
+    return _SPECIAL.sub(r"\\\1", line).replace("&", "&amp;").replace("<", "&lt;")
+
+
+def _code(text: str) -> str:
+    """A code span; longer fences than any inside."""
+    line = " ".join(text.split())
+    fence = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
+    return f"{fence} {line} {fence}" if "`" in line else f"{fence}{line}{fence}"

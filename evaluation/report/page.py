@@ -1,0 +1,122 @@
+"""One HTML file that says how far a judge can be trusted, and shows every case where people say otherwise.
+
+The file loads nothing: its styles, its script and its drawings stand inside, and a content security policy lets nothing
+else run. Texts of cases are untrusted; the template escapes every one of them.
+"""
+
+import base64
+import hashlib
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from typing import Any
+
+from ... import __version__
+from ..results import Comparison
+from . import cases, charts, curves, dots
+from .dots import Chart
+from .drawing import needed
+from .figures import Lead, lead_of, named, p_value, told
+from .headline import answers, calibration_error, headline
+from .parts import Part, compared, parts
+from .records import RunReport
+
+Panels = list[tuple[str, Chart]]  # (the run's name when there are several, else empty; its chart)
+
+
+def page(runs: Sequence[RunReport], comparisons: Sequence[Comparison] = (), *, title: str, now: str) -> str:
+    """The whole report as one HTML document; the same input gives the same text.
+
+    Args:
+        runs: the first leads, in the headline too; the others stand beside it.
+        comparisons: paired tests between them.
+        now: when the report was made, as it should be read.
+
+    Raises:
+        DeclarationError: jinja2 or matplotlib is not installed.
+    """
+    leads = [lead for run in runs if (lead := lead_of(run)) is not None]
+    led = runs[0] if runs else None
+    lead = lead_of(led) if led else None
+    found = cases.rows(runs)
+    sections = parts(runs)
+    drawings = {part.key: list(_panels(part, runs, leads)) for part in sections}
+    tests = list(compared(comparisons))
+    labels = [run for run in runs if run.evaluation.labels]
+    more = {"trust": bool(tests), "wrong": bool(labels)}
+    shown = [part for part in sections if part.tables or drawings[part.key] or more.get(part.key)]
+    return _rendered(
+        title=title,
+        now=now,
+        version=__version__,
+        runs=runs,
+        several=len(runs) > 1,
+        headline=headline(runs, lead),
+        answers=answers(led) if led else (),
+        led=led,
+        parts=shown,
+        here={part.key for part in shown} | {"cases"},
+        charts=drawings,
+        tests=tests,
+        labels=labels,
+        cases=found,
+        menus=cases.choices(found),
+    )
+
+
+def _panels(part: Part, runs: Sequence[RunReport], leads: Sequence[Lead]) -> Iterator[tuple[str, Chart]]:
+    """A part's charts, those of all runs together first, then run by run."""
+    alike = [one for one in leads if one.like(leads[0])]
+    together: list[Chart | None] = []
+    if part.key == "trust" and alike:
+        together = [dots.forest(alike)]
+    elif part.key == "cost" and len(alike) > 1:
+        together = [_cost(alike, runs)]
+    yield from (("", chart) for chart in together if chart is not None)
+    for run in runs:
+        name = run.name if len(runs) > 1 else ""
+        yield from ((name, chart) for chart in _of_run(part.key, run) if chart is not None)
+
+
+def _of_run(key: str, run: RunReport) -> list[Chart | None]:
+    one, name = run.evaluation, run.name
+    if key == "sure":
+        return [curves.reliability(name, one.reliability, calibration_error(one)), curves.coverage(name, one.curve)]
+    if key == "wrong":
+        table = charts.confusion(name, one.confusion) if one.confusion else None
+        return [table, dots.strata(name, one), curves.histograms(name, one.histograms)]
+    if key == "biased":
+        return [*dots.biases(name, one.sections.get("bias", ()))]
+    if key == "systems":
+        return [charts.systems(name, one.systems)]
+    if key == "cost":
+        return [curves.branches(name, one.branches)]
+    return []
+
+
+def _cost(leads: Sequence[Lead], runs: Sequence[RunReport]) -> Chart | None:
+    """In dollars when every run has a price, else in tokens, which no machine makes fewer."""
+    of = {run.name: run.evaluation for run in runs}
+    found = [of[lead.run] for lead in leads]
+    if all(one.usage.cost for one in found):
+        return charts.costs(leads, [(one.usage.cost or 0.0) / max(1, one.cases) for one in found], "US dollars")
+    spent = [(one.usage.prompt_tokens + one.usage.completion_tokens) / max(1, one.cases) for one in found]
+    return charts.costs(leads, spent, "tokens")
+
+
+def _rendered(**values: Any) -> str:
+    jinja2 = needed("jinja2")
+    here = files(__package__)
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(lambda name: here.joinpath(name).read_text(encoding="utf-8")),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(told=told, named=named, p_value=p_value, drawing=jinja2.utils.markupsafe.Markup)
+    script = here.joinpath("page.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    style = here.joinpath("page.css").read_text(encoding="utf-8")
+    trusted = {"script": jinja2.utils.markupsafe.Markup(script), "style": jinja2.utils.markupsafe.Markup(style)}
+    text: str = environment.get_template("template.html.j2").render(digest=digest, **trusted, **values)
+    return text
