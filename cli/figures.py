@@ -19,6 +19,7 @@ TITLES = {
     "selective": "keeping the sure ones",
     "bias": "bias",
     "systems": "systems",
+    "powered": "systems, as people would see them: few labels, many verdicts",
     "findings": "what it wrote",
     "explanations": "generated against written texts",
     "cost": "cost",

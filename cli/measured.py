@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from ..evaluation.results import Branch, Comparison, Evaluation, Measure
 
 
+SMALLEST = 0.01  # distance for which labels are counted: they grow with its inverse square
+
+
 @dataclass
 class Run:
     """A run folder, or a .jsonl file of verdicts from elsewhere."""
@@ -149,13 +152,24 @@ class Requirement:
             names = ", ".join(one.name for section in evaluation.sections.values() for one in section)
             raise RunError(f"--require {self.name}: the run has no such figure. It has: {names}.")
         low, high = _bounds(measure)
+        value = self.value
         if not self.at_least:
-            low, high, value = -high, -low, -self.value
-        else:
-            value = self.value
+            low, high, value = -high, -low, -value
         if low >= value:
             return 0, "holds"
-        return (FAIL, "does not hold") if high < value else (INCONCLUSIVE, "cannot be told from these labels")
+        return (FAIL, "does not hold") if high < value else (INCONCLUSIVE, self._untold(measure))
+
+    def _untold(self, measure: "Measure") -> str:
+        """How many labels it would take, where that is known: the interval of a share must become this much shorter."""
+        told = "cannot be told from these labels"
+        assert measure.value is not None
+        apart = abs(measure.value - self.value)
+        if measure.kind != "share" or apart < SMALLEST:
+            return told
+        from ..evaluation.statistics.power import labels_for_share
+
+        needed = labels_for_share(min(max(measure.value, 0.0), 1.0), min(apart, 0.499))
+        return f"{told}; about {needed:,} independent ones would tell, if the value stays"
 
     def __str__(self) -> str:
         return f"{self.name} {'>=' if self.at_least else '<='} {self.value:g}"

@@ -11,11 +11,13 @@ from .columns import Codes, Columns, Floats
 from .measures import FEWEST, correlation
 from .results import Comparison, PairedTest
 from .scores import TITLES
-from .statistics import paired
+from .statistics import paired, power
 from .statistics.agreement import kappa
 from .statistics.resampling import Estimate, bootstrap, bootstrap_table
 from .telling import gap, rate, told
 
+ALPHA = 0.05  # of a test that is told to have shown nothing
+SMALLEST = 0.01  # difference for which labels are counted: they grow with its inverse square
 SWAPS = 1000  # of the permutation tests of correlations
 
 
@@ -86,9 +88,20 @@ def _shares(name: str, first: NDArray[Any], second: NDArray[Any], groups: Codes,
     figure = paired.difference(first, second, groups)
     alone = figure.groups == figure.n
     p = paired.mcnemar(first, second).p if alone else paired.permutation(first, second, groups, seed=seed)
-    counts = f"{int((first & ~second).sum())} right by the first alone, {int((second & ~first).sum())} by the second"
+    only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())
+    counts = f"{only_first} right by the first alone, {only_second} by the second"
     test = "McNemar, exact" if alone else "permutation of whole groups"
+    if p > ALPHA and only_first != only_second:
+        difference = abs(only_first - only_second) / figure.n
+        test += f"; {_needed((only_first + only_second) / figure.n, difference)} to show such a difference"
     return PairedTest(name=name, difference=gap(name, figure, counts), p=_known(p), note=test)
+
+
+def _needed(discordance: float, difference: float) -> str:
+    """How many labels McNemar's test would want, at a power of 80 %."""
+    if difference < SMALLEST:
+        return "far more labels"
+    return f"about {power.labels_for_difference(discordance, difference):,} independent labels"
 
 
 def _alike(first: Codes, second: Codes, k: int, groups: Codes, seed: int) -> Iterator[PairedTest]:

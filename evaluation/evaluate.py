@@ -9,6 +9,7 @@ from . import certainty, scores, winners
 from .choice import Scale
 from .columns import PAIR, Columns, columns
 from .measures import Proportion
+from .powered import powered
 from .results import Evaluation, Measure
 from .signature import signature
 from .statistics.resampling import Estimate
@@ -17,7 +18,7 @@ from .telling import plain, told
 
 ORDER = (
     "agreement", "people", "baselines", "correlation", "choice", "calibration", "selective", "bias", "systems",
-    "findings", "cost",
+    "powered", "findings", "cost",
 )  # fmt: skip
 HIGH = 0.8  # the certainty from which arXiv 2406.11657 calls a verdict sure
 
@@ -94,6 +95,7 @@ def _sections(taken: Read, threshold: float, own: frozenset[str], seed: int) -> 
         "choice": _choices(tally),
         "calibration": certainty.calibrated(run, seed),
         "selective": certainty.selected(run, seed, threshold),
+        "powered": powered(run),
         "findings": _findings(tally),
         "cost": _cost(run),
         "baselines": (),

@@ -1,5 +1,6 @@
 """Two runs on the same cases: only what both scored counts, and the tests are those of other libraries."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,14 @@ def test_p_values_are_adjusted_over_all_runs_together() -> None:
     expected = multipletests([one.p for one in tests], method="holm")[1]
     assert [one.p_holm for one in tests] == pytest.approx(expected)
     assert len(tests) == 4
+
+
+def test_a_difference_that_is_not_shown_says_how_many_labels_would_show_it() -> None:
+    (found,) = against(drawn(40, 0.7, 1), drawn(40, 0.6, 5))
+    accuracy = test(found, "accuracy")
+    assert accuracy.p is not None
+    assert accuracy.p > 0.05
+    assert re.search(r"about \d+ independent labels to show such a difference", accuracy.note)
 
 
 def test_only_cases_that_both_scored_count() -> None:

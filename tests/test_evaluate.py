@@ -15,6 +15,7 @@ from dicast.evaluation.columns import columns
 from dicast.evaluation.disagreements import disagreements
 from dicast.evaluation.evaluate import evaluate
 from dicast.evaluation.results import Evaluation, Measure
+from dicast.evaluation.statistics.estimate import prediction_powered_mean
 
 IDENTITY = {"judge": "direct", "settings": {}, "lm": "m", "data": "0" * 64}
 
@@ -223,6 +224,28 @@ def test_own_texts_are_told_when_named() -> None:
     assert told(run).measure("own texts") is None
     found = told(run, own=["gpt"])
     assert (value(found, "own texts"), value(found, "own texts above people")) == (1.0, 0.5)
+
+
+def test_systems_with_unlabelled_verdicts_are_told_as_people_would_see_them() -> None:
+    run = [
+        pair(str(n), "a" if n % 4 else "b", ("a" if n % 5 else "b") if n < 40 else None, systems=("x", "y"))
+        for n in range(200)
+    ]
+    found = told(run)
+    x, y = found.sections["powered"]
+    assert (x.name, y.name) == ("x: win rate", "y: win rate")
+    labels = np.array([n % 5 > 0 for n in range(40)], dtype=float)
+    seen, unseen = (np.array([n % 4 > 0 for n in rows], dtype=float) for rows in (range(40), range(40, 200)))
+    expected = prediction_powered_mean(labels, seen, unseen)
+    assert x.value == pytest.approx(expected.estimate.value)
+    assert y.value == pytest.approx(1 - (x.value or 0))
+    assert "from 40 labels and 200 verdicts" in x.what
+    assert "powered" not in told(run[:40]).sections  # all have a label
+    texts = [text(str(n), n % 3, 1 + n % 3, systems=("x",)) for n in range(30)]
+    texts += [Judged(case_id=f"u{n}", scores=(1.0,), systems=("x",), group=f"u{n}") for n in range(30)]
+    (mean,) = told(texts).sections["powered"]
+    assert mean.name == "x: mean score"
+    assert mean.value == pytest.approx(2.0)  # people give one point more than the judge, of which the mean is 1
 
 
 # what must not change anything

@@ -207,13 +207,16 @@ def bootstrap_table(
 
 
 def group_codes(groups: Groups, n: int) -> tuple[NDArray[np.intp], int]:
-    """The number of each case's group, (n,), and how many groups there are; names are numbered by their `repr`.
+    """The number of each case's group, (n,), and how many groups there are; numbered by value, names by their `repr`.
 
     Raises:
         DataError: not one name for each case.
     """
     if groups is None:
         return np.arange(n), n
+    if isinstance(groups, np.ndarray) and groups.dtype.kind in "iu" and groups.shape == (n,):
+        found, codes = np.unique(groups, return_inverse=True)
+        return np.asarray(codes, dtype=np.intp), len(found)
     names = groups.tolist() if isinstance(groups, np.ndarray) else list(groups)
     if len(names) != n:
         raise DataError(f"groups: {len(names)} names for {n} cases. Give one for each case.")
