@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ..errors import DeclarationError
 from . import options
 
 FENNEC_CASE = "authored/002"  # a short request with one response that is plainly wrong
@@ -48,12 +49,13 @@ def command(lm: str | None, out: Path, limit: int | None, fresh: bool, as_json: 
     with as_file(files("dicast.data.sets")) as folder:
         pairs = list(read_cases(folder / "authored.jsonl"))
         preference = next(read_cases(folder / "preference.jsonl"))
+        source = options.CaseSource(str(folder / "authored.jsonl"))
     chosen = pairs[:limit]
     print_ = render.errors.print if as_json else render.console.print
     print_(f"[bold]1[/]  {len(chosen)} built-in pairs, labelled by the package's authors; the judge is {model}")
-    once = _run(chosen, out / "asked-once", model, evidence="pairwise", readout="generate", order="one")
+    once = _run(chosen, source, out / "asked-once", model, evidence="pairwise", readout="generate", order="one")
     print_(f"   asked once, in one order: accuracy {render.share(once.accuracy)}")
-    read = _run(chosen, out / "probabilities", model, evidence="pairwise", readout="probability", order="both")
+    read = _run(chosen, source, out / "probabilities", model, evidence="pairwise", readout="probability", order="both")
     print_(f"   probabilities read, in both orders: accuracy {render.share(read.accuracy)}")
 
     print_("\n[bold]2[/]  one Fennec judgment: criteria, guideline, judgment in both orders, correction")
@@ -80,6 +82,7 @@ def command(lm: str | None, out: Path, limit: int | None, fresh: bool, as_json: 
     print_(render.indented(render.table(columns, rows)))
     print_(f"   {len(chosen)} pairs are too few to rank judges; docs/results has larger runs.", style="dim")
     print_(f"   verdicts: {out}/asked-once/verdicts.jsonl, {out}/probabilities/verdicts.jsonl")
+    print_(f"   {_page(out)}")
     seconds = time.monotonic() - started
     print_(f"   {seconds:.0f} s. Next: dicast judge --judge direct --cases YOUR.jsonl")
     if as_json:
@@ -88,7 +91,7 @@ def command(lm: str | None, out: Path, limit: int | None, fresh: bool, as_json: 
         options.print_json({"lm": model, "out": str(out), "seconds": seconds, **told})
 
 
-def _run(cases: list[Any], folder: Path, model: str, **settings: str) -> Any:
+def _run(cases: list[Any], source: options.CaseSource, folder: Path, model: str, **settings: str) -> Any:
     from ..engines.runner import RunFolder, read_verdicts, run_cases
     from ..evaluation import Tally
     from ..programs import build
@@ -97,9 +100,8 @@ def _run(cases: list[Any], folder: Path, model: str, **settings: str) -> Any:
     judge = build("direct", **settings).bind(model)
     run = RunFolder(folder)
     with run.locked():
-        done = run.open(
-            {"identity": {"judge": "direct", "settings": judge.settings(), "lm": model, "data": "authored"}}
-        )
+        identity = {"judge": "direct", "settings": judge.settings(), "lm": model, "data": "authored"}
+        done = run.open({"identity": identity, "source": source.told(), "scale": None})
         with render.RunProgress(len(cases), done, quiet=False) as progress:
             run_cases(judge, cases, run, workers=2, on_verdict=progress.add)
     tally = Tally()
@@ -108,6 +110,21 @@ def _run(cases: list[Any], folder: Path, model: str, **settings: str) -> Any:
         if judged.case_id in ids:
             tally.add(judged)
     return tally
+
+
+def _page(out: Path) -> str:
+    """Writes the page of both runs, and says where it is."""
+    from .measured import Run
+    from .report import write
+
+    runs = [Run(out / name, {}) for name in ("probabilities", "asked-once")]
+    page = out / "report.html"
+    given = {"threshold": 0.8, "own": (), "texts": None, "seed": 0}
+    try:
+        write(runs, page, title="dicast demo", elsewhere=None, most=100, **given)
+    except DeclarationError as error:  # the extra `report` is not installed
+        return f"no page: {error}"
+    return f"page: {page}: open it in a browser"
 
 
 def _judgment(name: str, case: Any, model: str, **settings: Any) -> Any:

@@ -48,26 +48,41 @@ def command(
       dicast report runs/fennec runs/first --out fennec.html
       dicast report runs/first --out first.md
     """
-    from ..evaluation.report import markdown, page
     from . import render
 
     runs = [Run(path, where) for path in paths]
-    names = _names(runs)
     elsewhere = options.CaseSource(cases_source, root=root) if cases_source else None
+    size = write(runs, out, title=title, elsewhere=elsewhere, most=most, **given)
+    if as_json:
+        options.print_json({"out": str(out), "runs": _names(runs), "bytes": size})
+    else:
+        render.console.print(f"report: {out} ({size / 1e6:.1f} MB)", markup=False, soft_wrap=True)
+    return 0
+
+
+def write(
+    runs: list[Run], out: Path, *, title: str, elsewhere: options.CaseSource | None, most: int, **given: Any
+) -> int:
+    """Write the page of these runs: its size in bytes.
+
+    Raises:
+        RunError: the file cannot be written.
+        DeclarationError: the extra `report` is missing.
+    """
+    from ..evaluation.report import markdown, page
+
+    names = _names(runs)
     reports = [_report(run, name, elsewhere, most, given) for run, name in zip(runs, names, strict=True)]
-    comparisons = compared(runs, given["seed"], names)
     make = markdown if out.suffix == ".md" else page
-    text = make(reports, comparisons, title=title, now=f"{datetime.now(UTC):%d %B %Y, %H:%M} UTC")
+    text = make(
+        reports, compared(runs, given["seed"], names), title=title, now=f"{datetime.now(UTC):%d %B %Y, %H:%M} UTC"
+    )
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(text, encoding="utf-8")
     except OSError as error:
         raise RunError(f"--out {out}: cannot be written ({error.strerror}). Give another file.") from None
-    if as_json:
-        options.print_json({"out": str(out), "runs": names, "bytes": len(text.encode())})
-    else:
-        render.console.print(f"report: {out} ({len(text.encode()) / 1e6:.1f} MB)", markup=False, soft_wrap=True)
-    return 0
+    return len(text.encode())
 
 
 def _report(run: Run, name: str, elsewhere: options.CaseSource | None, most: int, given: dict[str, Any]) -> "RunReport":

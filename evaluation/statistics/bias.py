@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DataError
+from . import paired
 from .agreement import kappa, ratio
 from .resampling import Estimate, Groups, bootstrap_table, group_codes, mean, share
 
@@ -160,7 +161,7 @@ def tie_rate(human: Codes, judge: Codes, groups: Groups = None) -> Against:
 
 
 def _against(people: NDArray[np.bool_], judge: NDArray[np.bool_], groups: Groups) -> Against:
-    difference = mean(judge.astype(np.float64) - people, groups)
+    difference = paired.difference(judge, people, groups)
     return Against(share(judge, groups), share(people, groups), difference)
 
 

@@ -316,6 +316,8 @@ def _interval(
         raise DeclarationError(f"bootstrap: {value} is outside of the bounds {bounds}. Give wider ones.")
     if place in (0, 1):
         low, high = _wilson(place, count, z)
+    elif step <= 1e-12 * (upper - lower):  # resamples that never differ say nothing of the error
+        return _undefined(value, n, count)
     else:
         # atanh(2 place - 1) is Fisher's z of the place; its derivative by the value is half of 1 / spread.
         spread = 2 * place * (1 - place) * (upper - lower)
