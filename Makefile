@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 # mypy reads the root as the package `dicast` through this link, whatever the checkout folder is called.
 TYPED := .cache/typed
 
-.PHONY: demo test test-model reproduce check format bench constraints clean
+.PHONY: demo test test-model test-simulation reproduce check format bench constraints clean
 
 demo: $(INSTALLED)
 	$(BIN)/dicast demo
@@ -16,6 +16,9 @@ test: $(INSTALLED)
 
 test-model: $(INSTALLED)
 	$(BIN)/python -m pytest -q -m judge_model
+
+test-simulation: $(INSTALLED)
+	$(BIN)/python -m pytest -q -m simulation
 
 reproduce: $(INSTALLED)
 	$(BIN)/dicast reproduce all $(if $(DATA),--data $(DATA))

@@ -3,7 +3,7 @@
     python benchmarks/coverage.py [--quick]
 
 Each row draws new cases many times from a world whose truth is known. Groups are four cases with a strong common
-cause, as the texts of one prompt or the votes of one person. Some 25 minutes on one core; --quick takes three.
+cause, as the texts of one prompt or the votes of one person. Half an hour on one core; --quick takes three minutes.
 """
 
 import argparse

@@ -112,7 +112,7 @@ def test_cases_in_groups_keep_their_coverage(n: int, mixed: bool) -> None:
     assert 0.93 - 0.021 <= np.mean(held) <= 0.97 + 0.021
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 @pytest.mark.parametrize("rho", [0, 0.6, 0.95])
 @pytest.mark.parametrize("n", [20, 50, 200])
 def test_the_interval_holds_the_mean_93_to_97_percent_of_the_time(n: int, rho: float) -> None:

@@ -255,7 +255,7 @@ def test_mcnemar_of_cases_in_groups_rejects_too_often() -> None:
     assert simulated.level(simulated.WRONG_TESTS["McNemar, exact, groups not told"], 200, 1000) > 0.07
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 @pytest.mark.parametrize("n", simulated.SIZES)
 @pytest.mark.parametrize("name", simulated.TESTS)
 def test_levels_hold_at_every_size(name: str, n: int) -> None:

@@ -341,7 +341,7 @@ def test_groups_that_are_not_told_cost_coverage() -> None:
     assert held < 0.9
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 @pytest.mark.parametrize("n", simulated.SIZES)
 @pytest.mark.parametrize("name", QUICK)
 def test_coverage_is_93_to_97_percent(name: str, n: int) -> None:
@@ -355,7 +355,7 @@ def test_coverage_is_93_to_97_percent(name: str, n: int) -> None:
     assert 0.93 - 0.015 <= held <= most + 0.015
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 @pytest.mark.parametrize("name", [name for name in simulated.INTERVALS if name not in QUICK])
 def test_resampled_coverage_is_93_to_97_percent_at_50_cases(name: str) -> None:
     """Give or take three standard errors of 200 repetitions; the benchmark takes more, and every size."""

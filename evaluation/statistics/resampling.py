@@ -10,7 +10,7 @@
                them, this one and the jackknife covered best at n = 50.
 
 `benchmarks/coverage.py` measures how often each interval holds the truth: 93 to 97 % of the time from n = 50 on, but
-for shares near 1 at n = 50 (0.9 in groups of four: 98 %; 0.99: 91 %) and correlations of long-tailed scores (92 %).
+for shares near 1 at n = 50 (0.9 in groups of four: 98 %; 0.99: 91 %) and correlations of long-tailed scores (91 %).
 
 Groups have any names; groups of one case each are the same as none. Where every case is alone, `mean` and `share` do
 not depend on the order of the cases, to the last bit; with named groups nothing here does but for rounding. A
