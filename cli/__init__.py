@@ -20,6 +20,8 @@ COMMANDS = {
     "list": "List the judges.",
     "prepare": "Anonymise and summarise cases before they are judged.",
     "judge": "Judge cases; resumes where it stopped.",
+    "compile": "Compile a judge against people's labels, with proof.",
+    "show": "Say what a compiled judge has learnt.",
     "evaluate": "Measure a run against people; compare it with others.",
     "report": "Write a page of one run or several: plots, and where judge and people disagree.",
     "reproduce": "Recompute published tables from recorded judgments.",

@@ -1,4 +1,4 @@
-"""`dicast check`: is everything there, and if not, what to do."""
+"""`dicast check`: is everything there, does a saved judge still agree with people, and if not, what to do."""
 
 import importlib.util
 import platform
@@ -26,24 +26,50 @@ class Finding:
 
 
 @click.command("check")
-@click.option("--lm", help="Also ask this model one question.")
-@click.option("--cases", "source", help="Also read this data whole.")
+@click.option("--lm", help="Also ask this model one question; with --judge, judge with it.")
+@click.option("--cases", "source", help="Also read this data whole; with --judge, judge its labelled cases.")
 @options.scale_option
 @click.option("--fields", multiple=True, callback=options.parse_fields, help="Other column names: OURS=THEIRS,...")
+@click.option("--judge", metavar="FILE", help="Check a .judge.json file for drift on fresh labels, and nothing else.")
+@click.option(
+    "--limit", type=click.IntRange(1), help="Judge this many cases: the first, or with --seed a random sample."
+)
+@click.option("--seed", type=int, help="Draw the cases of --limit at random with this seed.")
+@click.option(
+    "--margin",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="The loss of accuracy that would matter, with --judge.",
+)
 @options.json_option
 def command(
-    lm: str | None, source: str | None, scale: tuple[float, float], fields: dict[str, str], as_json: bool
-) -> int:
+    lm: str | None, source: str | None, scale: tuple[float, float], fields: dict[str, str], judge: str | None,
+    limit: int | None, seed: int | None, margin: float, as_json: bool,
+) -> int:  # fmt: skip
     """Check the environment, and if given a model and a data file; exit 1 when something is to be mended.
+
+    With --judge: whether a judge file still agrees with people as its training record says, on labels that it was not
+    compiled from. Exit 0 when a loss of the margin is excluded, 1 when it agrees significantly worse (each at 5 %, on
+    one side), 2 when neither can be told; then it says how many labels would tell.
 
     \b
     Example:
       dicast check
       dicast check --lm openai/gpt-4o-mini --cases pairs.jsonl
+      dicast check --judge tone.judge.json --cases fresh.jsonl --limit 200 --seed 1
     """
     from . import render
+    from .drift import check_drift
 
     options.load_environment()
+    if judge:
+        if not source:
+            raise click.UsageError(
+                "--judge needs --cases with fresh labels; dicast show FILE says what is in the file."
+            )
+        cases = options.CaseSource(source, fields=fields, scale=scale)
+        return check_drift(judge, lm, cases, limit=limit, seed=seed, margin=margin, as_json=as_json)
     found = list(_environment())
     if lm:
         found += _models(lm)

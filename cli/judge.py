@@ -14,7 +14,11 @@ from .wanted import Wanted
 
 @click.command("judge")
 @click.option(
-    "--judge", "name", default="direct", show_default=True, help="A program of `dicast list`, or a .yaml file of yours."
+    "--judge",
+    "name",
+    default="direct",
+    show_default=True,
+    help="A program of `dicast list`, a .yaml file of yours, or a .judge.json file.",
 )
 @options.case_options
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Run folder [default: runs/JUDGE-CASES].")
@@ -57,6 +61,7 @@ def command(**given: Any) -> int:
       dicast judge --judge fennec --cases pandalm --no-ties --limit 50 --seed 1 \\
                    --lm openai/gpt-4o-mini --branches 3
       dicast judge --judge fennec --cases pairs.jsonl --explain 17
+      dicast judge --judge tone.judge.json --cases pairs.jsonl --out runs/tone
       dicast judge --judge direct --cases pairs.jsonl --panel openai/gpt-4o-mini --panel anthropic/claude-haiku-4-5
     """
     options.load_environment()

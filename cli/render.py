@@ -20,6 +20,7 @@ from .summary import share, summary
 
 __all__ = [
     "LINE_EVERY",
+    "Compiling",
     "RunProgress",
     "console",
     "download_progress",
@@ -89,6 +90,31 @@ class RunProgress:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._bar.__exit__(kind, value, trace)
+
+
+class Compiling:
+    """Progress of a compilation: a line a step, and a bar of the verdicts recorded meanwhile."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._progress = RunProgress(None, 0, quiet=quiet)
+        self._quiet = quiet
+
+    def step(self, name: str, told: str) -> None:
+        if not self._quiet:
+            errors.print(f"[bold]{name}[/]  ", end="")
+            errors.print(told, markup=False, soft_wrap=True)
+
+    def add(self, judged: Judged) -> None:
+        self._progress.add(judged)
+
+    def __enter__(self) -> Self:
+        self._progress.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.__exit__(kind, value, trace)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import Any
 from ..errors import DeclarationError
 
 YAML = (".yaml", ".yml")
+SAVED = ".judge.json"
 
 
 @dataclass(frozen=True)
@@ -23,8 +24,8 @@ class Wanted:
 
     @property
     def title(self) -> str:
-        """The judge's name; of a YAML file its stem."""
-        return Path(self.name).stem if self.name.endswith(YAML) else self.name
+        """The judge's name; of a YAML or a judge file its stem."""
+        return _stem(self.name) if self.name.endswith((*YAML, SAVED)) else self.name
 
     @property
     def is_panel(self) -> bool:
@@ -36,20 +37,27 @@ class Wanted:
         Raises:
             DeclarationError: an unknown program or parameter, a judge that cannot learn, or LMs given twice.
         """
-        from ..engines.models import Roles
-        from ..programs import build, build_panel
+        from ..programs import Panel
 
         if self.panel and self.lm:
             raise DeclarationError("judge: --lm and --panel both name models. Give each member's with --panel.")
         if not self.is_panel:
-            judge = build(self.name, **self.settings)
-            self._taught(judge)
-            return judge.bind(Roles.parse(self.lm) if self.lm else Roles({}))
-        members = self.panel or (str(Roles.parse(self.lm) if self.lm else Roles({})),)
-        panel = build_panel(self.name, members, samples=self.samples, pool=self.pool, **self.settings)
-        for member in panel.members:
-            self._taught(member)
-        return panel
+            return self._one(self.lm)
+        members = [self._one(lm) for lm in self.panel or (self.lm,)]
+        return Panel(members, samples=self.samples, pool=self.pool)
+
+    def _one(self, lm: str | None) -> Any:
+        """One judge with its LMs; one from a file keeps those that it was saved with unless others are given."""
+        from ..engines.models import Roles
+        from ..programs import build
+        from ..programs.judgefile import load
+
+        saved = self.name.endswith(SAVED)
+        judge = load(self.name).set(**self.settings) if saved else build(self.name, **self.settings)
+        self._taught(judge)
+        if lm or not any(stage.model for stage in judge.stages()):
+            judge.bind(Roles.parse(lm) if lm else Roles({}))
+        return judge
 
     def _taught(self, judge: Any) -> None:
         from ..engines.runner import read_verdicts
@@ -62,7 +70,7 @@ class Wanted:
 
     def identity(self, judge: Any) -> dict[str, Any]:
         """What a run's manifest must know of the judge, so that another judge's verdicts are never mixed in."""
-        name = self.name if self.title == self.name else _with_digest(self.name)
+        name = _with_digest(self.name)
         models = dict.fromkeys(stage.model for stage in judge.stages())
         roles = " + ".join(self.panel) if self.panel else self.lm or " + ".join(models)
         told = {
@@ -75,9 +83,15 @@ class Wanted:
 
 
 def _with_digest(value: Any) -> Any:
-    """The stem of a YAML file with the digest of what it holds; any other value as it is."""
+    """The stem of a YAML or a judge file with the digest of what it holds; any other value as it is."""
     from ..data.readers import file_digest
+    from ..programs.judgefile import fingerprint
 
-    if not isinstance(value, str) or not value.endswith(YAML):
+    if not isinstance(value, str) or not value.endswith((*YAML, SAVED)):
         return value
-    return f"{Path(value).stem}@{file_digest(Path(value))[:12]}"
+    digest = fingerprint(value) if value.endswith(SAVED) else file_digest(Path(value))
+    return f"{_stem(value)}@{digest[:12]}"
+
+
+def _stem(file: str) -> str:
+    return Path(file).name.removesuffix(SAVED) if file.endswith(SAVED) else Path(file).stem

@@ -108,7 +108,7 @@ class DeclaredJudge(SignatureJudge):
             tie_threshold=declaration.tie_threshold,
             levels=declaration.levels or (),
         )
-        self.criteria = declaration.criteria
+        self.declaration, self.criteria = declaration, declaration.criteria
 
     def assess(self, case: Case) -> Verdict:
         found = concurrently(lambda one: self.findings(case, one.name, criterion=one.told), self.criteria)

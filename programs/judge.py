@@ -8,6 +8,7 @@ import asyncio
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..data import Case, Finding, Persona, Preference, Verdict
 from ..data.case import Profile
@@ -18,6 +19,9 @@ from ..errors import BudgetSpent, DeclarationError, ExecutionError
 from .fence import Fence
 from .merge import conclude
 from .staged import Staged
+
+if TYPE_CHECKING:
+    from .head import Head
 
 
 @dataclass(frozen=True)
@@ -37,10 +41,14 @@ class Judge(Staged):
         name: the registry's name of the program.
         pairs_only: whether it can judge nothing but pairs.
         score_scale: of the verdict's scores, where it is always the same.
+        head: makes calibrated scores and probabilities of a verdict's evidence; None leaves the judge's own.
+        threshold: verdicts of a certainty below it, or without any, are abstained; None abstains never.
     """
 
     name: str
     score_scale: tuple[float, float] | None = None
+    head: "Head | None" = None
+    threshold: float | None = None
 
     @property
     def pairs_only(self) -> bool:
@@ -61,7 +69,7 @@ class Judge(Staged):
         ledger = Ledger(parent=current_ledger())
         with charge_to(ledger):
             try:
-                verdict = self.assess(case)
+                verdict = self.decide(case, self.assess(case))
             except BudgetSpent:
                 raise
             except ExecutionError as error:
@@ -73,8 +81,21 @@ class Judge(Staged):
         return await asyncio.to_thread(self, case)
 
     def assess(self, case: Case) -> Verdict:
-        """The verdict, without usage."""
+        """The verdict, without usage, before head and threshold."""
         raise NotImplementedError
+
+    def decide(self, case: Case, verdict: Verdict) -> Verdict:
+        """What head and threshold, in this order, make of a scored verdict; any other one stays.
+
+        An abstained verdict keeps its winner, scores and distribution to be read.
+        """
+        if verdict.status != "scored":
+            return verdict
+        if self.head is not None:
+            verdict = self.head(case, verdict)
+        if self.threshold is not None and (verdict.certainty is None or verdict.certainty < self.threshold):
+            verdict = verdict.model_copy(update={"status": "abstained"})
+        return verdict
 
 
 def show(case: Case, order: Order = "ab") -> Shown:

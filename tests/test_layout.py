@@ -12,7 +12,7 @@ import dicast
 
 ROOT = Path(__file__).parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-ROOMS = ["errors", "home", "data", "signatures", "engines", "programs", "evaluation", "cli"]
+ROOMS = ["errors", "home", "data", "signatures", "engines", "programs", "evaluation", "optimizers", "cli"]
 # What each room may import, besides itself.
 MAY_IMPORT = {
     "errors": set(),
@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "engines": {"data", "errors", "home"},
     "programs": {"signatures", "engines", "data", "evaluation", "errors"},
     "evaluation": {"data", "errors"},
+    "optimizers": {"signatures", "engines", "data", "evaluation", "programs", "errors"},
 }
 SOURCES = [path for path in ROOT.rglob("*.py") if path.relative_to(ROOT).parts[0].removesuffix(".py") in ROOMS]
 

@@ -34,7 +34,7 @@ def user(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = [
         {"id": str(n), "query": f"README {n}", "response_a": "x", "response_b": "y", "label": "ab"[n % 2]}
-        for n in range(30)
+        for n in range(60)
     ]
     write("pairs.jsonl", rows)
     persona = {"education": "university", "age": "35-44"}
@@ -57,9 +57,13 @@ def test_the_commands_run(user, command, capsys):
             for name in ("first", "fennec"):
                 judged = ["judge", "--cases", "pairs.jsonl", "--out", f"runs/{name}", "--limit", "6"]
                 assert run([*judged, "--lm", f"openai/readme@{server.url}"]) == 0
-        if arguments[0] in ("judge", "prepare"):  # the README's default is the 1.5B model: the demo runs that
+        if arguments[0] in (
+            "judge",
+            "prepare",
+            "compile",
+        ):  # the README's default is the 1.5B model: the demo runs that
             arguments += ["--lm", f"openai/readme@{server.url}"]
-        assert run(arguments) in ((0, 1, 2) if {"check", "--require"} & set(arguments) else (0,))
+        assert run(arguments) in ((0, 1, 2) if {"check", "compile", "--require"} & set(arguments) else (0,))
     assert "Traceback" not in capsys.readouterr().err
 
 

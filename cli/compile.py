@@ -1,0 +1,164 @@
+"""`dicast compile`: a program and labelled cases to a judge that agrees with those people better, with proof."""
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import BudgetSpent
+from . import INCONCLUSIVE, STOPPED, options
+from .running import default_workers, parse_budget, parse_settings, prepare_models
+
+if TYPE_CHECKING:
+    from ..optimizers.compile import Compiled
+    from ..optimizers.result import Result
+
+METHODS = ("none", "bootstrap", "random-search", "miprov2", "gepa", "simba")
+
+
+@click.command("compile")
+@click.argument("program")
+@options.case_options
+@click.option(
+    "--out", type=click.Path(path_type=Path, file_okay=False), help="Folder [default: compiled/PROGRAM-CASES]."
+)
+@options.lm_option
+@click.option(
+    "--recipe", "recipe_file", type=click.Path(path_type=Path, dir_okay=False), help="A YAML file of the steps."
+)
+@click.option("--objective", help="What is made better [default: accuracy of pairs and choices, Spearman of texts].")
+@click.option("--prompts", type=click.Choice(METHODS), help="Optimise prompts by this method of DSPy.")
+@click.option("--prompt-lm", help="The model that proposes prompts [default: the judge's].")
+@click.option("--trials", type=click.IntRange(0), help="Structures to try at most; 0 leaves the search out.")
+@click.option("--prefer", type=click.Choice(["best", "cheap", "knee"]), help="Which structure of the front to take.")
+@click.option("--risk", type=click.FloatRange(0, 0.5, min_open=True), help="Disagreement that is certified.")
+@click.option("--seed", type=int, help="Of splits, folds, and searches.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the program to begin with."
+)
+@click.option("--limit", type=click.IntRange(1), help="Take this many cases, drawn with --seed.")
+@click.option("--no-ties", is_flag=True, help="Leave out cases that people call a tie.")
+@click.option("--workers", type=click.IntRange(1, 256), help="Cases at once [default: 2 local, 16 for a server].")
+@click.option("--budget", metavar="LIMITS", help="Stop at limits, as in calls=1000,tokens=2e6,cost=5,minutes=30.")
+@click.option(
+    "--resume", is_flag=True, help="Only go on with a compilation that is there; without it one is begun as well."
+)
+@options.json_option
+def command(
+    program: str, out: Path | None, lm: str | None, recipe_file: Path | None, settings: tuple[str, ...],
+    limit: int | None, workers: int | None, budget: str | None, resume: bool, as_json: bool, **given: Any,
+) -> int:  # fmt: skip
+    """Compile PROGRAM against human-labelled cases: fit, search, certify, and test once on cases that nothing has seen.
+
+    Writes a judge file, a page and the evidence. The same command again goes on where it stopped. Exit 0 when the
+    compiled judge is significantly better on the test part, 2 when the labels cannot show that.
+
+    \b
+    Example:
+      dicast compile direct --cases labels.jsonl
+      dicast compile fennec --cases labels.jsonl --trials 12 --budget minutes=60
+      dicast judge --judge compiled/direct-labels/direct.judge.json --cases new.jsonl
+    """
+    from ..data.split import sample
+    from ..engines.ledger import Ledger, charge_to
+    from ..engines.models import Roles
+    from ..errors import RunError
+    from ..optimizers.compile import Compiler, Interrupted, Telling
+    from ..programs import build
+    from . import render
+    from .interrupt import stop_on_interrupt
+
+    options.load_environment()
+    names = {field.name for field in dataclasses.fields(options.CaseSource)}
+    source = options.CaseSource(**{name: given.pop(name) for name in names & set(given)})
+    given.pop("skip_bad")
+    recipe = _recipe(recipe_file, given)
+    out = out or Path("compiled") / f"{Path(program).stem}-{Path(source.source.replace(':', '-')).name.split('.')[0]}"
+    if resume and not (out / "compile.json").exists():
+        raise RunError(f"--resume: {out} holds no compilation. Leave --resume out to begin one.")
+    judge = build(program, **parse_settings(settings)).bind(Roles.parse(lm) if lm else Roles({}))
+    baseline = _baseline(recipe.baseline, judge)
+    prepare_models(judge)
+    cases = list(sample(source.cases(), limit, recipe.seed if limit else None))
+    ledger = Ledger(budget=parse_budget(budget))
+    with render.Compiling(quiet=as_json) as told, stop_on_interrupt() as stop, charge_to(ledger):
+        compiler = Compiler(
+            judge, cases, out, recipe, baseline=baseline, workers=workers or default_workers(judge),
+            telling=Telling(told.step, told.add, stop),
+        )  # fmt: skip
+        try:
+            compiled = compiler.run()
+        except Interrupted:
+            return STOPPED
+        except BudgetSpent as error:
+            render.errors.print(f"dicast: {error} The compilation goes on where it stopped.", markup=False)
+            return INCONCLUSIVE
+    return _written(compiled, out, program, lm, ledger, as_json)
+
+
+def _recipe(file: Path | None, given: dict[str, Any]) -> Any:
+    """The recipe's file, or the defaults, with what the command line says."""
+    from ..optimizers.recipe import read_recipe, recipe
+
+    changed = {name: value for name, value in given.items() if value is not None}
+    return read_recipe(file, **changed) if file else recipe("compile", changed)
+
+
+def _baseline(name: str | None, judge: Any) -> Any:
+    """The plain program beside the judge, with the model of its first stage; None where it is that program itself."""
+    from ..programs import build
+
+    if name is None or name == judge.name or not judge.stages():
+        return None
+    return build(name).bind(judge.stages()[0].model)
+
+
+def _written(compiled: "Compiled", out: Path, program: str, lm: str | None, ledger: Any, as_json: bool) -> int:
+    """Write the judge file and say what was shown."""
+    from ..programs.judgefile import save
+    from . import render
+
+    path = out / f"{Path(program).stem}.judge.json"
+    certificate = compiled.certificate.model_dump(mode="json") if compiled.certificate else None
+    spent = {"usage": ledger.total.model_dump(mode="json")}
+    save(compiled.judge, path, training={**compiled.training, **spent}, certificate=certificate, lm=lm)
+    if as_json:
+        told = {
+            "judge": str(path),
+            "result": compiled.result.model_dump(mode="json"),
+            "certificate": certificate,
+            **spent,
+        }
+        options.print_json(told)
+    else:
+        render.console.print(test_table(compiled.result))
+        render.console.print(compiled.result.told, markup=False)
+        if compiled.certificate:
+            render.console.print(compiled.certificate.told(), markup=False)
+        render.console.print(f"judge: {path}   dicast show {path}", markup=False, soft_wrap=True)
+    return 0 if compiled.result.outcome == "improved" else INCONCLUSIVE
+
+
+def test_table(tested: "Result") -> Any:
+    """The judges side by side on the test part, and what reads nothing."""
+    from . import render
+    from .figures import figure
+
+    names = [one.name for one in _figures(tested)]
+    rows = []
+    for row in tested.rows:
+        found = {one.name: figure(one) for section in row.evaluation.sections.values() for one in section}
+        tokens = "-" if row.tokens is None else f"{row.tokens:,.0f}"
+        rows.append([row.name, *(found.get(name, "-") for name in names), f"{row.calls:.1f}", tokens])
+    for one in tested.baselines:
+        if one.name in ("majority", "longer", "one person"):
+            rows.append([one.name, figure(one), *[""] * (len(names) - 1), "", ""])
+    return render.table([f"test part, n = {tested.n}", *names, "calls", "tokens"], rows)
+
+
+def _figures(tested: "Result") -> list[Any]:
+    """The figures worth a column: those of the compiled judge that every reader asks for."""
+    wanted = ("accuracy", "agreement", "kappa", "log-loss", "ECE", "spearman", "kendall")
+    sections = tested.row("compiled").evaluation.sections.values()
+    return [one for section in sections for one in section if one.name in wanted]

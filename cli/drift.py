@@ -1,0 +1,147 @@
+"""`dicast check --judge FILE`: labelled cases judged anew, and the agreement held against the training record's."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..errors import DataError, DeclarationError
+from . import FAIL, INCONCLUSIVE, STOPPED, options
+from .running import default_workers, prepare_models
+from .wanted import SAVED, Wanted
+
+if TYPE_CHECKING:
+    from ..data import Case
+    from ..evaluation import Tally
+    from ..evaluation.drift import Drift
+    from ..programs.judgefile import JudgeFile
+
+EXIT = {"agrees": 0, "worse": FAIL, "unknown": INCONCLUSIVE}
+STYLES = {"agrees": "green", "worse": "red", "unknown": "yellow"}
+
+
+def check_drift(
+    judge: str, lm: str | None, source: options.CaseSource, *,
+    limit: int | None, seed: int | None, margin: float, as_json: bool,
+) -> int:  # fmt: skip
+    """Judge the labelled cases, tell whether the judge still agrees, and give the exit code.
+
+    Raises:
+        DeclarationError: no judge file, or one without the accuracy that it had.
+        DataError: no labelled pair or choice among the cases.
+    """
+    from ..data.split import sample
+    from ..evaluation import signature
+    from ..evaluation.drift import Drift
+    from ..programs.judgefile import read
+
+    if not judge.endswith(SAVED):
+        raise DeclarationError(
+            f"--judge {judge}: only a judge file knows how it agreed. Give one that ends in {SAVED}."
+        )
+    file, wanted = read(judge), Wanted(judge, lm, {}, None, (), 1, "majority")
+    then = file.accuracy("after")
+    if not then.n:
+        raise DeclarationError(
+            f"judge file {judge}: its training record holds no accuracy (after: hits, n) to compare with. "
+            "Compile the judge on labelled pairs or choices."
+        )
+    built = wanted.built()
+    built.threshold = None  # the record's accuracy is of all verdicts, kept or abstained
+    prepare_models(built)
+    cases = list(sample(_labelled(source), limit, seed))
+    if not cases:
+        raise DataError(f"--cases {source.source}: no pair or choice with a label. Give fresh labelled cases.")
+    tally = _judged(built, cases, quiet=as_json)
+    if tally is None:
+        return STOPPED
+    drift = Drift(then, tally.accuracy, margin)
+    identity = wanted.identity(built) | {"data": source.digest(), "seed": seed}
+    told = {
+        "signature": signature(identity, tally.cases),
+        **drift.as_dict(),
+        "unscored": dict(tally.reasons),
+        "changed": list(_changed(judge, file, built)),
+        "usage": tally.usage.model_dump(),
+    }
+    options.print_json(told) if as_json else _print(drift, told)
+    return EXIT[drift.outcome]
+
+
+def _labelled(source: options.CaseSource) -> "Iterator[Case]":
+    return (case for case in source.cases() if case.label is not None and case.label.winner is not None)
+
+
+def _judged(judge: Any, cases: "list[Case]", *, quiet: bool) -> "Tally | None":
+    """The figures of the cases judged; None when Ctrl-C stopped it."""
+    from ..data import Judged
+    from ..engines.stream import stream
+    from ..evaluation import Tally
+    from . import render
+    from .interrupt import stop_on_interrupt
+
+    tally, workers = Tally(), default_workers(judge)
+    with render.RunProgress(len(cases), 0, quiet=quiet) as progress, stop_on_interrupt() as stop:
+        verdicts = stream(judge, cases, workers=workers, stop=stop, failed=_of_the_server)
+        for case, verdict in verdicts:
+            judged = Judged.of(case, verdict)
+            tally.add(judged)
+            progress.add(judged)
+    return None if stop.is_set() else tally
+
+
+def _of_the_server(verdict: Any) -> str:
+    return verdict.detail if verdict.reason == "infrastructure" else ""
+
+
+def _changed(path: str, file: "JudgeFile", judge: Any) -> Iterator[str]:
+    """What is not as it was when the judge was saved, besides the cases."""
+    from ..programs.judgefile import load, versions
+
+    for name, here in versions().items():
+        before = file.versions.get(name, "unknown")
+        if name != "python" and before != here:
+            yield f"{name} {here}, saved by {before}"
+    saved, now = _models(load(path)), _models(judge)
+    if saved != now:
+        yield f"answered by {', '.join(now)}, saved with {', '.join(saved) or 'no model'}"
+
+
+def _models(judge: Any) -> list[str]:
+    from ..engines.models import ModelString
+
+    return list(dict.fromkeys(ModelString.parse(stage.model).identity for stage in judge.stages() if stage.model))
+
+
+def _print(drift: "Drift", told: dict[str, Any]) -> None:
+    from . import render
+
+    print_ = render.console.print
+    print_(told["signature"], style="dim", soft_wrap=True, markup=False)
+    for when, share in (("then", drift.then), ("now", drift.now)):
+        if share.n:
+            low, high = share.interval
+            print_(f"{when:<4}  accuracy {share.value:.3f} [{low:.3f}, {high:.3f}], {share.hits:,} of {share.n:,}")
+    if told["unscored"]:
+        print_("not judged: " + ", ".join(f"{n} {reason}" for reason, n in told["unscored"].items()), style="yellow")
+    for change in told["changed"]:
+        print_(f"changed: {change}", style="yellow", markup=False)
+    print_(verdict(drift), style=STYLES[drift.outcome], soft_wrap=True, markup=False)
+
+
+def verdict(drift: "Drift") -> str:
+    """What the comparison shows, in words, and what to do."""
+    low, high = drift.interval
+    between = f"difference {drift.difference:+.3f} [{low:+.3f}, {high:+.3f}] (90 %)" if drift.now.n else "no verdict"
+    if drift.outcome == "agrees":
+        return f"{between}: it still agrees; a loss of {drift.margin:g} is excluded."
+    if drift.outcome == "worse":
+        return f"{between}: it agrees significantly worse. Compile it anew with these labels."
+    needed = drift.needed()
+    if needed is None:
+        return (
+            f"{between}: cannot be told. The record rests on {drift.then.n:,} labels, too few for a margin of "
+            f"{drift.margin:g} however many fresh ones there are; give a wider --margin."
+        )
+    return (
+        f"{between}: cannot be told. {needed:,} labels would exclude a loss of {drift.margin:g} with 80 % chance, "
+        "should it agree as it did."
+    )

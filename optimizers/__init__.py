@@ -1,0 +1,1 @@
+"""Compile judges against people's labels: heads, prompts, structure, certificates."""

@@ -1,0 +1,57 @@
+"""Isotonic regression: the nearest rising function, by pooling adjacent violators (Ayer et al. 1955)."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..programs.head import Knots
+from .likelihood import LEAST
+
+Floats = NDArray[np.float64]
+
+
+def pooled(y: Floats, weight: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """The values of the blocks of the non-decreasing least-squares fit to y, and where each block begins.
+
+    Args:
+        y: (n,) in the order in which the fit has to rise.
+        weight: (n,) above 0.
+    """
+    blocks: list[tuple[float, float, int]] = []  # mean, weight, first row
+    for index, (mean, mass) in enumerate(zip(y.tolist(), weight.tolist(), strict=True)):
+        first = index
+        while blocks and blocks[-1][0] >= mean:
+            before, more, first = blocks.pop()
+            mean, mass = (mean * mass + before * more) / (mass + more), mass + more
+        blocks.append((mean, mass, first))
+    return np.array([mean for mean, _, _ in blocks]), np.array([first for _, _, first in blocks])
+
+
+def rising(x: Floats, y: Floats) -> Knots:
+    """The isotonic regression of y on x as knots, one a block, at the block's mean x and value."""
+    places, which, counts = np.unique(x, return_inverse=True, return_counts=True)
+    means = np.bincount(which, y) / counts
+    values, firsts = pooled(means, counts.astype(np.float64))
+    masses = np.add.reduceat(counts.astype(np.float64), firsts)
+    centres = np.add.reduceat(places * counts, firsts) / masses
+    return tuple(zip(centres.tolist(), values.tolist(), strict=True))
+
+
+def odd_rising(m: Floats, value: Floats) -> Knots:
+    """The calibration of margins as knots on |m|, from 0 up: the log-odds of the isotonic share of wins, ties half.
+
+    Each margin is taken with its negation, so that the share is one half at 0 and the bent margin is odd. Half a win
+    and half a loss are taken for seen at each end, so that shares of 0 and 1 stay finite, and every bend rises a
+    little, so that margins keep their side.
+
+    Args:
+        m: (n,) margins.
+        value: (n,) in [0, 1]: 1 where a won, 1/2 for a tie.
+    """
+    side = np.where(m == 0, 0.5, np.where(m > 0, value, 1 - value))
+    top = np.abs(m).max(initial=0.0)
+    knots = rising(np.r_[np.abs(m), 0.0, top], np.r_[side, 0.5, 0.5])
+    shares = np.clip([share for _, share in knots], 0.5, 1 - 0.5 / (len(m) + 1))
+    places = np.array([place for place, _ in knots])
+    bends = np.log(shares) - np.log1p(-shares) + LEAST * places / max(top, LEAST)
+    inner = [(place, bend) for (place, _), bend in zip(knots, bends.tolist(), strict=True) if place > 0]
+    return ((0.0, 0.0), *inner)

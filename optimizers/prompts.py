@@ -1,0 +1,217 @@
+"""Better prompts by DSPy's optimizers, behind one face, with our own choice at the end.
+
+    bootstrap       demos from the judge's own right answers (BootstrapFewShot)
+    random-search   several sets of such demos (BootstrapFewShotWithRandomSearch)
+    miprov2         instructions from a summary of the data, and demos, by Bayesian search (arXiv 2406.11695)
+    gepa            instructions rewritten by reflection on what went wrong (arXiv 2507.19457)
+    simba           rules and demos from cases on which the judge's answers vary (DSPy's SIMBA)
+
+Whatever an optimizer thinks best: every wording that it tried is a candidate, the unchanged one too. The objective over
+the cases to select by decides, and the unchanged judge stays unless another wording is better.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import dspy
+import numpy as np
+from dspy.utils.exceptions import DSPyError
+
+from ..data import Case, Usage
+from ..engines.ledger import Ledger, charge_to, current_ledger
+from ..engines.models import get_lm
+from ..errors import BudgetSpent, DeclarationError, Infrastructure, ModelError
+from ..programs.judge import Judge
+from ..programs.stage import HOPELESS
+from .bench import Bench
+from .contest import Contest, Trial
+from .guards import Allowance, BeforeEachCall, Stopped, quiet
+from .judging import Judging
+from .methods import METHODS, OF_DEMOS, WRITTEN, PromptOptions, Work, adapter_for
+from .metric import example, metric
+from .objective import OBJECTIVES, Objective, default_for, only_kind
+from .wording import Wordings, stages_of, worded, wordings_of
+
+INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True)
+class Optimised:
+    """What was found.
+
+    Attributes:
+        judge: a copy of the judge with the best wording; of the unchanged one where no other was better.
+        chosen: the number of its trial; 0 is the unchanged one.
+        objective: the name of the objective.
+        score_before: the objective over the cases to select by.
+        score_after: alike; as the best of several on these cases it promises too much for others.
+        trials: every wording that was tried, in the order in which each was first met.
+        stopped: why the search ended early; empty where it did not.
+    """
+
+    judge: Judge
+    chosen: int
+    objective: str
+    score_before: float
+    score_after: float
+    trials: tuple[Trial, ...]
+    usage: Usage
+    stopped: str = ""
+
+
+def optimise_prompts(
+    judge: Judge,
+    train: Sequence[Case],
+    select: Sequence[Case],
+    options: PromptOptions | None = None,
+    *,
+    on_trial: Callable[[Trial], None] | None = None,
+    stop: threading.Event | None = None,
+) -> Optimised:
+    """The judge with the wording that agrees best with people on `select`.
+
+    The budget, Ctrl-C and `stop` end the search and keep the best so far. Give a judge without head and threshold: both
+    are fitted to the evidence of one wording. What DSPy prints to the standard output meanwhile is not shown.
+
+    Args:
+        train: labelled cases that demos and feedback come from.
+        select: labelled cases that wordings are compared on.
+        on_trial: called with each wording that has judged all of `select`, from any thread.
+        stop: when set, no further case is begun.
+
+    Raises:
+        DeclarationError: cases without labels or of several kinds, an unknown objective, method or stage, a judge that
+            asks no model, or a model that cannot be used.
+        BudgetSpent, Infrastructure, KeyboardInterrupt: before the unchanged judge was measured, with nothing to keep.
+    """
+    options = options or PromptOptions()
+    objective = _checked(options, train, select)
+    ledger = Ledger(options.budget, parent=current_ledger())
+    bench = Bench(judge, Allowance(ledger, stop))
+    shuffled = [train[index] for index in np.random.default_rng(options.seed).permutation(len(train))]
+    with charge_to(ledger, "prompts"):
+        asked = bench.judge_all(wordings_of(judge), select, workers=options.workers)
+        contest = Contest(bench, objective, train, select, _tuned(judge, asked, options.stages))
+        _tell(contest, on_trial)
+        bench.trial_cost = bench.allowance.reserve = bench.allowance.used()
+        returned, stopped = _search(contest, shuffled, options)
+        bench.trial_cost = bench.allowance.reserve = 0.0
+        if stopped != INTERRUPTED:
+            stopped = _finish(contest, returned, options.workers) or stopped
+    best = contest.best()
+    return Optimised(
+        judge=worded(judge, bench.tried[best].wordings),
+        chosen=contest.trial(best).number,
+        objective=objective.name,
+        score_before=contest.value(bench.tried[contest.unchanged]),
+        score_after=contest.value(bench.tried[best]),
+        trials=tuple(map(contest.trial, bench.tried)),
+        usage=ledger.total,
+        stopped=stopped,
+    )
+
+
+def _checked(options: PromptOptions, train: Sequence[Case], select: Sequence[Case]) -> Objective:
+    if options.method not in METHODS:
+        raise DeclarationError(f"prompts: there is no method {options.method!r}. Use one of {', '.join(METHODS)}.")
+    if options.method in OF_DEMOS and options.demos < 1:
+        raise DeclarationError(f"prompts: {options.method} searches demos, got demos={options.demos}. Give 1 or more.")
+    if not train or not select:
+        raise DeclarationError(f"prompts: {len(train)} cases to learn from, {len(select)} to select by. Give both.")
+    kind = only_kind([*train, *select])
+    for case in (*train, *select):
+        if case.label is None:
+            raise DeclarationError(f"prompts: case {case.id!r} has no label. Give labelled cases.")
+    if shared := {case.id for case in train} & {case.id for case in select}:
+        raise DeclarationError(f"prompts: case {min(shared)!r} is in both parts. Split the cases (data.split).")
+    if options.objective is None:
+        return default_for(select)
+    objective = OBJECTIVES.get(options.objective)
+    if objective is None or kind not in objective.kinds:
+        known = ", ".join(one.name for one in OBJECTIVES.values() if kind in one.kinds)
+        raise DeclarationError(f"prompts: {options.objective!r} is no objective for {kind}. Use one of {known}.")
+    return objective
+
+
+def _tuned(judge: Judge, asked: set[str], wanted: Sequence[str] | None) -> tuple[str, ...]:
+    """The paths of the stages whose wording may change: those that were asked, and are wanted."""
+    roles = {path: stage.role for path, stage in stages_of(judge).items()}
+    if unknown := set(wanted or ()) - {*roles, *roles.values()}:
+        known = ", ".join(sorted(set(roles.values()))) or "none"
+        raise DeclarationError(f"judge {judge.name!r} has no stage {min(unknown)!r}. Its stages: {known}.")
+    tuned = tuple(path for path in roles if path in asked and (not wanted or {path, roles[path]} & set(wanted)))
+    if not tuned:
+        told = f"does not ask {', '.join(wanted or ())} of these cases" if asked else "asks no model"
+        raise DeclarationError(f"judge {judge.name!r} {told}, so there is no prompt to optimise. Use another.")
+    return tuned
+
+
+def _tell(contest: Contest, on_trial: Callable[[Trial], None] | None) -> None:
+    """Report each wording once, when it has judged all cases to select by; the unchanged one has."""
+    if on_trial is None:
+        return
+    told, lock = set[str](), threading.Lock()
+
+    def judged(digest: str) -> None:
+        with lock:
+            if digest in told or not contest.complete(contest.bench.tried[digest]):
+                return
+            told.add(digest)
+        on_trial(contest.trial(digest))
+
+    contest.bench.on_verdict = judged
+    judged(contest.unchanged)
+
+
+def _search(contest: Contest, train: Sequence[Case], options: PromptOptions) -> tuple[Wordings | None, str]:
+    """What the optimizer returned, if it came to an end, and why it did not."""
+    judge, allowance = contest.bench.judge, contest.bench.allowance
+    lm = _prompt_lm(contest, options)
+    work = Work(
+        program=Judging(judge, contest.tuned, bench=contest.bench),
+        train=[example(case) for case in train],
+        select=[example(case) for case in contest.select],
+        metric=metric(contest.objective, scale=judge.score_scale),
+        prompt_lm=lm,
+        options=options,
+    )
+    callbacks = [*dspy.settings.callbacks, BeforeEachCall(allowance)]
+    try:
+        with quiet(), dspy.context(trace=None, callbacks=callbacks, adapter=adapter_for(lm), disable_history=True):
+            return METHODS[options.method](work).wordings(), ""
+    except KeyboardInterrupt:
+        return None, INTERRUPTED
+    except Stopped as stopped:
+        if not isinstance(stopped.error, BudgetSpent | Infrastructure):
+            raise stopped.error from None
+        return None, str(stopped.error)
+    except HOPELESS as error:
+        raise ModelError(f"prompts: the model that writes instructions cannot be used: {error}") from error
+    except DSPyError as error:
+        told = " ".join(str(error).split())[:300]
+        return None, f"the model that writes instructions failed ({type(error).__name__}): {told}"
+    finally:
+        contest.bench.close()
+
+
+def _prompt_lm(contest: Contest, options: PromptOptions) -> Any:
+    """The model that writes instructions; None where the method needs none."""
+    if options.method in OF_DEMOS:
+        return None
+    stages = stages_of(contest.bench.judge)
+    model = options.prompt_lm or next((stages[path].model for path in contest.tuned if stages[path].model), "")
+    lm = get_lm(model) if model else dspy.settings.lm
+    return lm.copy(**WRITTEN)
+
+
+def _finish(contest: Contest, returned: Wordings | None, workers: int) -> str:
+    """Judge what is left to judge before the choice; why that ended early, or nothing."""
+    try:
+        contest.finish(returned, workers=workers)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except (BudgetSpent, Infrastructure) as error:
+        return str(error)
+    return ""

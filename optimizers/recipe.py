@@ -1,0 +1,80 @@
+"""What a compilation is asked to do: parts, steps, and their limits, as a YAML file or defaults."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from ..data.case import Record
+from ..data.rows import explain
+from ..errors import DeclarationError
+
+Prompts = Literal["none", "bootstrap", "random-search", "miprov2", "gepa", "simba"]
+Prefer = Literal["best", "cheap", "knee"]
+Share = Annotated[float, Field(gt=0, lt=1)]
+
+
+class Parts(Record):
+    """Shares of the labelled cases; whole groups go to one part."""
+
+    train: Share = 0.35
+    select: Share = 0.15
+    certify: Share | Literal[0] = Field(default=0.15, description="0 leaves the certificate out")
+    test: Share = 0.35
+
+    @model_validator(mode="after")
+    def _sum_to_one(self) -> Self:
+        if abs(sum(self.shares.values()) - 1) > 1e-9:
+            raise ValueError(f"the shares of the parts must sum to 1, got {sum(self.shares.values()):g}")
+        return self
+
+    @property
+    def shares(self) -> dict[str, float]:
+        return {name: share for name, share in self.model_dump().items() if share}
+
+
+class Recipe(Record):
+    """The steps of a compilation; everything has a default."""
+
+    objective: str | None = Field(default=None, description="None: accuracy of pairs and choices, Spearman of texts")
+    parts: Parts = Parts()
+    seed: int = 0
+    head: bool = True
+    length: bool = Field(default=False, description="whether the head may use the texts' length")
+    prompts: Prompts = "none"
+    prompt_lm: str | None = None
+    stages: tuple[str, ...] = Field(default=(), description="whose prompts are optimised; empty: all")
+    prompt_trials: Annotated[int, Field(ge=1)] = 10
+    trials: Annotated[int, Field(ge=0)] = Field(default=8, description="of the structure search; 0 leaves it out")
+    space: dict[str, tuple[Any, ...]] = Field(default_factory=dict, description="parameter: values; empty: defaults")
+    prefer: Prefer = "best"
+    risk: Annotated[float, Field(gt=0, le=0.5)] = 0.1
+    delta: Annotated[float, Field(gt=0, le=0.25)] = 0.05
+    baseline: str | None = Field(default="direct", description="a plain program beside it on the test part")
+
+
+def read_recipe(path: Path, **changed: Any) -> Recipe:
+    """The recipe of a YAML file with some values changed.
+
+    Raises:
+        DeclarationError: no such file, no YAML mapping, or a field that is unknown or out of range.
+    """
+    import yaml
+
+    try:
+        told = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except OSError as error:
+        raise DeclarationError(f"recipe {path}: cannot be read ({error.strerror}). Give a YAML file.") from None
+    except yaml.YAMLError as error:
+        raise DeclarationError(f"recipe {path}: not YAML ({' '.join(str(error).split())}). Mend it.") from None
+    if not isinstance(told, dict):
+        raise DeclarationError(f"recipe {path}: holds a {type(told).__name__}, not fields. Write NAME: VALUE lines.")
+    return recipe(f"recipe {path}", told | changed)
+
+
+def recipe(who: str, told: dict[str, Any]) -> Recipe:
+    """A recipe of these fields; raises DeclarationError for one that is unknown or out of range."""
+    try:
+        return Recipe.model_validate(told)
+    except ValidationError as error:
+        raise DeclarationError(f"{who}: {explain(error)}") from None

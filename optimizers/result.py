@@ -1,0 +1,106 @@
+"""What a compilation gave: the judges side by side on the untouched test part, and what that shows."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic import Field
+
+from ..data import Judged
+from ..data.case import Record
+from ..evaluation.columns import columns
+from ..evaluation.compare import compare
+from ..evaluation.evaluate import evaluate
+from ..evaluation.results import Comparison, Evaluation, Measure, PairedTest
+from .objective import Objective, cost
+
+Outcome = Literal["improved", "worse", "inconclusive"]
+UNCOMPILED, COMPILED = "uncompiled", "compiled"
+ALPHA = 0.05
+
+
+class Row(Record):
+    """One judge on the test part."""
+
+    name: str
+    evaluation: Evaluation
+    calls: float = Field(description="LM calls a verdict, those that the cache answered included")
+    tokens: float | None = Field(description="a verdict; None where the cache answered all")
+
+
+class Result(Record):
+    """The test of a compiled judge.
+
+    Attributes:
+        objective: what was made better.
+        rows: the judges on the test part; `uncompiled` and `compiled` are always among them.
+        comparisons: the compiled judge against each other one, p-values adjusted for all.
+        outcome: of compiled against uncompiled: significant at 5 %, or not.
+        kept: accuracy of the verdicts that the certified threshold keeps, where one was certified.
+    """
+
+    objective: str
+    n: int
+    rows: tuple[Row, ...]
+    comparisons: tuple[Comparison, ...]
+    outcome: Outcome
+    told: str
+    kept: Measure | None = None
+
+    def row(self, name: str) -> Row:
+        return next(row for row in self.rows if row.name == name)
+
+    @property
+    def baselines(self) -> tuple[Measure, ...]:
+        """What reads nothing, and people among themselves, on the same cases."""
+        sections = self.row(COMPILED).evaluation.sections
+        return (*sections.get("baselines", ()), *sections.get("people", ()))
+
+
+def result(
+    runs: Mapping[str, Sequence[Judged]], objective: Objective, *, seed: int, identity: Mapping[str, Any]
+) -> Result:
+    """Judges side by side.
+
+    Args:
+        runs: name -> verdicts of the test part; `uncompiled` and `compiled` are among them.
+        identity: of the signature lines; the judge's name is put in.
+    """
+    taken = {name: columns(judged) for name, judged in runs.items()}
+    rows = tuple(
+        Row(
+            name=name,
+            evaluation=evaluate(judged, {**identity, "judge": f"{identity['judge']} ({name})"}, seed=seed),
+            calls=cost(taken[name]),
+            tokens=_known(cost(taken[name], "tokens")),
+        )
+        for name, judged in runs.items()
+    )
+    others = [(name, taken[name]) for name in runs if name != COMPILED]
+    comparisons = compare([(COMPILED, taken[COMPILED]), *others], seed)
+    outcome, told = _outcome(comparisons, objective)
+    n = max((one.cases for one in comparisons), default=0)
+    return Result(objective=objective.name, n=n, rows=rows, comparisons=comparisons, outcome=outcome, told=told)
+
+
+def _outcome(comparisons: Sequence[Comparison], objective: Objective) -> tuple[Outcome, str]:
+    """What the test of the objective's own figure says, or of accuracy where it has none."""
+    against = next(one for one in comparisons if one.second == UNCOMPILED)
+    test = _test(against, objective)
+    if test is None or test.p is None or test.difference.value is None:
+        return "inconclusive", "the test part cannot tell: it has too few labelled cases with verdicts of both judges"
+    gain = test.difference.value if test.name != "Brier" else -test.difference.value
+    figure = test.difference
+    interval = "" if figure.low is None or figure.high is None else f" [{figure.low:+.3f}, {figure.high:+.3f}]"
+    told = f"{test.name} {figure.value:+.3f}{interval} against the uncompiled judge, n = {figure.n}, p = {test.p:.3g}"
+    if test.p <= ALPHA and gain:
+        return ("improved" if gain > 0 else "worse"), told
+    return "inconclusive", f"{told}: no significant difference ({test.note})"
+
+
+def _test(comparison: Comparison, objective: Objective) -> PairedTest | None:
+    by_name = {test.name: test for test in comparison.tests}
+    return by_name.get(objective.name) or by_name.get("accuracy") or by_name.get("spearman")
+
+
+def _known(value: float) -> float | None:
+    return None if value != value else value

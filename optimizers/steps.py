@@ -1,0 +1,59 @@
+"""What of a compilation is done: one JSON a step, written whole, so that a kill at any moment loses at most a step.
+
+Evidence within a step is kept by its run folder, and calls by DSPy's cache, so a step that is begun again costs little.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..engines.lines import write_whole
+from ..errors import RunError
+
+FORMAT = 1
+
+
+class Steps:
+    """The steps of one compilation's folder.
+
+    Args:
+        folder: made when it is not there.
+        identity: what the compilation is of; a folder of another one is refused.
+
+    Raises:
+        RunError: the folder holds another compilation.
+    """
+
+    def __init__(self, folder: Path, identity: dict[str, Any]) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / "compile.json"
+        if not path.exists():
+            write_whole(path, _lines({"format": FORMAT, "identity": identity}))
+            return
+        try:
+            before = json.loads(path.read_text(encoding="utf-8"))["identity"]
+        except (ValueError, KeyError, TypeError):
+            raise RunError(f"{path}: is damaged. Delete the folder and compile again.") from None
+        changed = [name for name in before | identity if before.get(name) != identity.get(name)]
+        if changed:
+            name = changed[0]
+            raise RunError(
+                f"{folder}: holds a compilation with {name} = {before.get(name)!r}, now it is {identity.get(name)!r}. "
+                "Give another --out, or delete the folder."
+            )
+
+    def once(self, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """What the step gave: made now, or read back when it was made before."""
+        path = self.folder / f"{name}.json"
+        if path.exists():
+            told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            return told
+        made = make()
+        write_whole(path, _lines(made))
+        return json.loads(path.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+
+
+def _lines(told: dict[str, Any]) -> str:
+    return json.dumps(told, indent=1, ensure_ascii=False) + "\n"

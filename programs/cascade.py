@@ -1,0 +1,88 @@
+"""A cascade: judges asked in turn, the cheapest first, until one is sure enough (Jung, Brahman & Choi 2024, "Trust or
+Escalate", arXiv 2407.18370).
+
+A member's verdict is kept when its certainty is at or above the member's threshold. Else the next member is asked, also
+where there is no certainty or no verdict at all. What the last one is not sure of is abstained.
+"""
+
+from collections.abc import Sequence
+
+from ..data import Case, Verdict
+from ..errors import DeclarationError
+from .hparam import HParam
+from .judge import Judge
+
+
+class Cascade(Judge):
+    """The verdict of the first member that is sure enough.
+
+    Args:
+        members: judges, in the order in which they are asked; each has its own LMs. One that abstains by a threshold
+            of its own is not sure enough, whatever it is given here.
+        thresholds: the certainty that keeps each member's verdict; None: the member's own, 0 where it has none.
+    """
+
+    name = "cascade"
+
+    def __init__(self, members: Sequence[Judge], *, thresholds: Sequence[float] | None = None) -> None:
+        super().__init__()
+        given = [member.threshold or 0.0 for member in members] if thresholds is None else list(thresholds)
+        if not members or len(given) != len(members):
+            raise DeclarationError(
+                f"cascade: {len(members)} members, {len(given)} thresholds. Give judges, and a threshold for each."
+            )
+        self.members = list(members)
+        scales = {member.score_scale for member in self.members}
+        self.score_scale = scales.pop() if len(scales) == 1 else None
+        try:
+            self.thresholds = [HParam(threshold, least=0.0) for threshold in given]
+        except ValueError as error:
+            raise DeclarationError(f"cascade: a threshold {error}.") from None
+
+    @property
+    def pairs_only(self) -> bool:
+        return any(member.pairs_only for member in self.members)
+
+    def assess(self, case: Case) -> Verdict:
+        """The deciding member's verdict; else the last one's, abstained or unscored.
+
+        The findings are those of all members asked, as all were paid for; the rationale is of the verdict told.
+        """
+        asked: list[tuple[str, Verdict]] = []
+        notes: list[str] = []
+        for name, member, threshold in zip(self._names(), self.members, self.thresholds, strict=True):
+            verdict: Verdict = member(case)
+            asked.append((name, verdict))
+            notes += verdict.notes
+            if _sure(verdict, threshold.value):
+                notes.append(f"{name}: decided, certainty {verdict.certainty:g}")
+                break
+            notes.append(f"{name}: {_unsure(verdict, threshold.value)}")
+        else:
+            if verdict.status == "scored":
+                verdict = verdict.model_copy(update={"status": "abstained"})
+        findings = tuple(
+            finding.model_copy(update={"member": name}) for name, told in asked for finding in told.findings
+        )
+        return verdict.model_copy(update={"findings": findings, "notes": tuple(dict.fromkeys(notes))})
+
+    def _names(self) -> list[str]:
+        """One name a member: its LMs where they tell all members apart, else its program, else that with its number."""
+        models = [",".join(sorted({stage.model for stage in member.stages()} - {""})) for member in self.members]
+        names = models if all(models) and len(set(models)) == len(models) else [member.name for member in self.members]
+        if len(set(names)) < len(names):
+            return [f"{name} {number}" for number, name in enumerate(names, start=1)]
+        return names
+
+
+def _sure(verdict: Verdict, threshold: float) -> bool:
+    return verdict.status == "scored" and verdict.certainty is not None and verdict.certainty >= threshold
+
+
+def _unsure(verdict: Verdict, threshold: float) -> str:
+    """Why a verdict is not kept."""
+    if verdict.status != "scored":
+        return verdict.reason or verdict.status
+    if verdict.certainty is None:
+        return "unsure, no certainty"
+    return f"unsure, certainty {verdict.certainty:g} below {threshold:g}"
