@@ -211,7 +211,10 @@ class Compiler:
                 raise Interrupted
             return {**found.model_dump(mode="json"), "settings": found.settings, "told": found.told()}
 
-        told = self.steps.once("structure", searched)
+        try:
+            told = self.steps.once("structure", searched)
+        except KeyboardInterrupt:  # stopped before the first trial was done
+            raise Interrupted from None
         for what, words in told["told"]:
             self.telling.step("structure", f"{what}: {words}")
         return with_settings(judge, told["settings"])

@@ -170,7 +170,7 @@ def _optuna() -> "Iterator[Any]":
     try:
         import optuna
     except ImportError:
-        raise DeclarationError("structure search needs Optuna. pip install 'dicast[compile]'") from None
+        raise DeclarationError("structure search needs Optuna. pip install optuna") from None
     loud = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
