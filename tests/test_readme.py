@@ -74,6 +74,19 @@ def test_the_python_runs(user, code, capsys):
     assert "calls=4" in capsys.readouterr().out
 
 
+def test_the_commands_of_compiling_run_in_order(user, capsys):
+    pairs = [json.loads(line) for line in Path("pairs.jsonl").read_text().splitlines()]
+    write("labels.jsonl", pairs)
+    (block,) = re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / "compiling.md").read_text(), re.DOTALL)
+    with serve(MockServer()) as server:
+        for command in block.splitlines():
+            arguments = shlex.split(command)[1:]
+            if arguments[0] == "compile":
+                arguments += ["--trials", "1", "--lm", f"openai/compiling@{server.url}"]
+            assert run(arguments) in (0, 1, 2), command
+    assert "Traceback" not in capsys.readouterr().err
+
+
 def test_the_python_of_the_statistics_runs(capsys):
     (code,) = re.findall(r"```python\n(.*?)```", MEASURING, re.DOTALL)
     exec(compile(code, "measuring.md", "exec"), {})
