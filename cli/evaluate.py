@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from ..errors import RunError
 from . import FAIL, INCONCLUSIVE, options
 from .measured import Requirement, Run, compared, evaluated, measuring_options, parse_requirements
 
@@ -51,6 +52,9 @@ def command(
     run = Run(path, where)
     evaluation = evaluated(run, **given)
     comparisons = compared([run, *(Run(other, where) for other in against)], given["seed"])
+    for other, comparison in zip(against, comparisons, strict=True):
+        if not comparison.cases:
+            raise RunError(f"{other}: no labelled case has a verdict here and in {path}. Give a run of the same cases.")
     held = [(requirement, *requirement.held(evaluation)) for requirement in requirements]
     if as_json:
         dumped: dict[str, Any] = {"evaluation": evaluation.model_dump(mode="json")}

@@ -74,9 +74,8 @@ def write(
     names = _names(runs)
     reports = [_report(run, name, elsewhere, most, given) for run, name in zip(runs, names, strict=True)]
     make = markdown if out.suffix == ".md" else page
-    text = make(
-        reports, compared(runs, given["seed"], names), title=title, now=f"{datetime.now(UTC):%d %B %Y, %H:%M} UTC"
-    )
+    comparisons = [one for one in compared(runs, given["seed"], names) if one.cases]  # runs of other cases stand alone
+    text = make(reports, comparisons, title=title, now=f"{datetime.now(UTC):%d %B %Y, %H:%M} UTC")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(text, encoding="utf-8")
@@ -91,8 +90,9 @@ def _report(run: Run, name: str, elsewhere: options.CaseSource | None, most: int
 
     evaluation = evaluated(run, **given)
     wanted = disagreements(run.read.columns, most)
-    found = {judged.case_id: judged for judged in run.verdicts() if judged.case_id in set(wanted)} if wanted else {}
-    texts = _texts(run, elsewhere, frozenset(wanted))
+    ids = frozenset(wanted)
+    found = {judged.case_id: judged for judged in run.verdicts() if judged.case_id in ids} if ids else {}
+    texts = _texts(run, elsewhere, ids)
     shown = [Disagreement(found[one], texts.get(one)) for one in wanted]
     return RunReport(name, evaluation, shown)
 

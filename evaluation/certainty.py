@@ -1,5 +1,6 @@
 """The figures of certainties: do they tell how often the judge is right, and what does keeping the sure ones gain."""
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -36,7 +37,11 @@ def calibrated(run: Columns, seed: int) -> Iterator[Measure]:
     both = both.rows(np.abs(both.distribution.sum(axis=1) - 1) <= ROUNDING)
     if both.n:
         losses = calibration.log_losses(both.distribution, both.human)
-        yield told("log-loss", mean(losses, both.group), "nats, of the label's probability; ln(labels) knows nothing")
+        yield told(
+            "log-loss",
+            within(mean(losses, both.group), 0, math.inf),
+            "nats, of the label's probability; ln(labels) knows nothing",
+        )
 
 
 def reliability(run: Columns) -> tuple[Bin, ...]:

@@ -12,9 +12,9 @@ from .measures import FEWEST, correlation
 from .results import Comparison, PairedTest
 from .scores import TITLES
 from .statistics import paired, power
-from .statistics.agreement import kappa
-from .statistics.resampling import Estimate, bootstrap, bootstrap_table
-from .telling import gap, rate, told
+from .statistics.bias import repetition
+from .statistics.resampling import Estimate, bootstrap
+from .telling import gap, told
 
 ALPHA = 0.05  # of a test that is told to have shown nothing
 SMALLEST = 0.01  # difference for which labels are counted: they grow with its inverse square
@@ -80,7 +80,7 @@ def _winners(first: Columns, second: Columns, seed: int) -> Iterator[PairedTest]
         difference = told("Brier", paired.difference(ours, theirs, one.group[sure]), "lower is better", neutral=0.0)
         p = paired.permutation(ours, theirs, one.group[sure], seed=seed)
         yield PairedTest(name="Brier", difference=difference, p=_known(p), note="permutation of whole groups")
-    yield from _alike(one.judge, other[kept], len(first.labels), one.group, seed)
+    yield from _alike(one.judge, other[kept], len(first.labels) + len(second.labels), one.group, seed)
 
 
 def _shares(name: str, first: NDArray[Any], second: NDArray[Any], groups: Codes, seed: int) -> PairedTest:
@@ -106,10 +106,10 @@ def _needed(discordance: float, difference: float) -> str:
 
 def _alike(first: Codes, second: Codes, k: int, groups: Codes, seed: int) -> Iterator[PairedTest]:
     """How often both say the same: of one judge asked twice this is its repetition."""
-    beyond = (first < k) & (second < k) & (second >= 0)
-    figure = bootstrap_table(kappa, first[beyond], second[beyond], k, groups[beyond], seed=seed)
-    what = f"both name the same winner; kappa {figure.value:.3f} [{figure.low:.3f}, {figure.high:.3f}]"
-    yield PairedTest(name="same verdict", difference=rate("same verdict", first == second, groups, what))
+    found = repetition(first, second, k, groups, seed=seed)
+    kappa = found.kappa
+    what = f"both name the same winner; kappa {kappa.value:.3f} [{kappa.low:.3f}, {kappa.high:.3f}]"
+    yield PairedTest(name="same verdict", difference=told("same verdict", found.equal, what, is_share=True))
 
 
 def _scores(first: Columns, second: Columns, seed: int) -> Iterator[PairedTest]:

@@ -11,20 +11,32 @@ letters; where the two differ, the verdict is a tie. `certainty` may be 0..1 or 
 """
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, PlainValidator, ValidationError
 
 from ..data import Judged, Scores, Winner
 from ..data.case import Label, Letter
 from ..data.rows import bad_row
 from ..errors import DataError
 
-Value = Letter | int | float
+LETTERS = ("a", "b", "tie")
 ANY = (float("-inf"), float("inf"))  # the scale of a score that names none
 NAMES = ("judge", "setting")
+
+
+def _value(given: Any) -> Any:
+    """A letter or a finite number."""
+    number = isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given)
+    if given in LETTERS or number:
+        return given
+    raise ValueError("must be 'a', 'b' or 'tie', a score, or the index of an option")
+
+
+Value = Annotated[Letter | int | float, PlainValidator(_value)]
 
 
 class Row(BaseModel):

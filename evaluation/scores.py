@@ -11,7 +11,7 @@ from .measures import FEWEST, correlation
 from .results import Histogram, Measure, Stratum, SystemRow
 from .statistics import association, people, ranking
 from .statistics.resampling import Estimate, bootstrap, bootstrap_table, mean
-from .telling import plain, rate, told
+from .telling import plain, rate, told, within
 
 TITLES = {"pearson": "Pearson's r", "spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}
 BINS = 20  # of the histograms
@@ -32,7 +32,11 @@ def correlated(run: Columns, seed: int, *, same_scale: bool) -> Iterator[Measure
             yield from _correlation(one, seed, f" ({aspect})" if len(texts.aspects) > 1 else "")
     if texts.n and same_scale:
         gap = texts.score - texts.human_score
-        yield told("error", mean(np.abs(gap), texts.group), "mean distance of the judge's score and people's")
+        yield told(
+            "error",
+            within(mean(np.abs(gap), texts.group), 0, math.inf),
+            "mean distance of the judge's score and people's",
+        )
         yield told("leniency", mean(gap, texts.group), "judge's score less people's; 0 is no bias", neutral=0.0)
 
 

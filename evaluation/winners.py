@@ -86,7 +86,9 @@ def _soft(run: Columns) -> Iterator[Measure]:
     p, q, groups = run.distribution[kept], votes[kept], run.group[kept]
     losses = tables.soft_cross_entropies(p, q, floor=LEAST)
     what = f"nats, against the shares of the votes; {tables.vote_entropy(q):.3f} is the least possible"
-    yield told("cross-entropy", mean(losses, groups), what, f"probabilities below {LEAST:g} count as it")
+    yield told(
+        "cross-entropy", within(mean(losses, groups), 0, math.inf), what, f"probabilities below {LEAST:g} count as it"
+    )
 
 
 def vote_shares(run: Columns) -> Floats:

@@ -56,7 +56,10 @@ def test_several_judges_are_told_apart(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ('{"id": "1", "prediction": "c", "label": "a"}', 'line 2: field "prediction.*"c"'),
+        (
+            '{"id": "1", "prediction": "c", "label": "a"}',
+            'line 2: field .prediction. is "c": must be .a., .b. or .tie., a score',
+        ),
         ('{"prediction": "a"}', "line 2: .*id"),
         ('{"id": "1", "prediction": "a", "certainty": 101}', "line 2: .*certainty.*101"),
         ("[1]", "line 2"),

@@ -170,6 +170,14 @@ def test_a_report_does_without_texts_that_are_gone(runs: Path, capsys: pytest.Ca
     assert capsys.readouterr().err == ""
 
 
+def test_runs_of_other_cases_stand_in_one_report_without_a_comparison(runs: Path) -> None:
+    told = ["report", "verdicts.jsonl", "runs/first", "--where", "judge=jTrue", "--out", "both.md"]
+    assert run(told) == 0
+    page = (runs / "both.md").read_text()
+    assert "verdicts.jsonl" in page
+    assert "against" not in page
+
+
 def test_a_report_that_cannot_be_written_says_so(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["report", "runs/first", "--out", "pairs.jsonl/report.html"]) == 3
     assert "--out pairs.jsonl/report.html: cannot be written" in capsys.readouterr().err
