@@ -107,8 +107,11 @@ def _needed(discordance: float, difference: float) -> str:
 def _alike(first: Codes, second: Codes, k: int, groups: Codes, seed: int) -> Iterator[PairedTest]:
     """How often both say the same: of one judge asked twice this is its repetition."""
     found = repetition(first, second, k, groups, seed=seed)
-    kappa = found.kappa
-    what = f"both name the same winner; kappa {kappa.value:.3f} [{kappa.low:.3f}, {kappa.high:.3f}]"
+    what, kappa = "both name the same winner", found.kappa
+    if not math.isnan(kappa.value):
+        what += f"; kappa {kappa.value:.3f}"
+    if not math.isnan(kappa.low):
+        what += f" [{kappa.low:.3f}, {kappa.high:.3f}]"
     yield PairedTest(name="same verdict", difference=told("same verdict", found.equal, what, is_share=True))
 
 
