@@ -20,15 +20,15 @@ from ..data.split import split
 from ..errors import DeclarationError
 from ..programs.head import Head
 from ..programs.judge import Judge
-from .certify import Certificate, certify
-from .fit import Fitted, fit
+from .certificates.certify import Certificate, certify
+from .head.fit import Fitted, fit
 from .objective import OBJECTIVES, Objective, default_for
 from .recipe import Recipe
 from .record import OnVerdict, identity, record
 from .result import COMPILED, UNCOMPILED, Result, Row, result
-from .space import space_of, with_settings
 from .steps import Steps
-from .structure import search
+from .structure.search import search
+from .structure.space import space_of, with_settings
 
 LEAST = 40  # labelled cases: below, no part has enough to learn from or to test on
 HEADS: TypeAdapter[Any] = TypeAdapter(Head)
@@ -152,9 +152,9 @@ class Compiler:
         """The judge with better prompts; None when none were better on the select part, or none were asked for."""
         if self.recipe.prompts == "none":
             return None
-        from .methods import PromptOptions
-        from .prompts import INTERRUPTED, optimise_prompts
-        from .wording import Wording, worded, wordings_of
+        from .prompts.methods import PromptOptions
+        from .prompts.optimise import INTERRUPTED, optimise_prompts
+        from .prompts.wording import Wording, worded, wordings_of
 
         options = PromptOptions(
             method=self.recipe.prompts,

@@ -10,7 +10,7 @@ from scripted import Answer, prompt, scripted
 from dicast.data import Case, Finding, Verdict
 from dicast.engines.ledger import Budget, Ledger, charge_to
 from dicast.errors import BudgetSpent, DeclarationError
-from dicast.optimizers.certify import certify_cascade
+from dicast.optimizers.certificates.certify import certify_cascade
 from dicast.programs import build
 from dicast.programs.cascade import Cascade
 from dicast.programs.judge import Judge

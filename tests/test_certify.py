@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dicast.errors import DataError, DeclarationError
-from dicast.optimizers.certificate import CascadeCertificate, Certificate
-from dicast.optimizers.certify import GRID, certify, certify_cascade, check, check_cascade
-from dicast.optimizers.sequence import drawn_cases, kept_needed, run_sequence
+from dicast.optimizers.certificates.certificate import CascadeCertificate, Certificate
+from dicast.optimizers.certificates.certify import GRID, certify, certify_cascade, check, check_cascade
+from dicast.optimizers.certificates.sequence import drawn_cases, kept_needed, run_sequence
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

@@ -14,12 +14,12 @@ from pydantic import TypeAdapter
 from dicast.data import Case, Scores, Verdict, Winner
 from dicast.errors import DeclarationError
 from dicast.evaluation.statistics import calibration
-from dicast.optimizers.fit import Fitted, fit
-from dicast.optimizers.isotonic import odd_rising, pooled, rising
-from dicast.optimizers.likelihood import EVEN_PENALTY, fit_choices, fit_ordered, ordered
-from dicast.optimizers.likelihood import choices as choice_losses
-from dicast.optimizers.pairs import Pairs
-from dicast.optimizers.plan import shares_of, told_apart
+from dicast.optimizers.head.fit import Fitted, fit
+from dicast.optimizers.head.isotonic import odd_rising, pooled, rising
+from dicast.optimizers.head.likelihood import EVEN_PENALTY, fit_choices, fit_ordered, ordered
+from dicast.optimizers.head.likelihood import choices as choice_losses
+from dicast.optimizers.head.pairs import Pairs
+from dicast.optimizers.head.plan import shares_of, told_apart
 from dicast.programs.features import of_pair
 from dicast.programs.head import ChoiceHead, Head, PairHead, ScoreHead
 

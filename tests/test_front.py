@@ -6,7 +6,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from dicast.optimizers.front import Priced, Trial, choose, front
+from dicast.optimizers.structure.front import Priced, Trial, choose, front
 
 
 def places(*points: tuple[float, float], error: float = 0.0) -> list[Priced]:

@@ -9,9 +9,9 @@ import pytest
 from dicast.data import Case, Finding, Judged, Scores, Usage, Verdict, Winner
 from dicast.errors import DeclarationError
 from dicast.evaluation.columns import columns
-from dicast.optimizers.feedback import summary
-from dicast.optimizers.metric import example, is_right, metric, score
 from dicast.optimizers.objective import OBJECTIVES, cost, default_for, kind_of
+from dicast.optimizers.prompts.feedback import summary
+from dicast.optimizers.prompts.metric import example, is_right, metric, score
 from dicast.programs.fence import Fence
 from dicast.signatures.direct import Prefer
 

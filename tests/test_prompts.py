@@ -19,12 +19,20 @@ from dicast.data import Case
 from dicast.engines.ledger import Budget, Ledger, charge_to
 from dicast.engines.readout import ProbabilityLM
 from dicast.errors import BudgetSpent, DeclarationError
-from dicast.optimizers.bench import Bench
-from dicast.optimizers.guards import Allowance, BeforeEachCall, Stopped
-from dicast.optimizers.judging import Judging
-from dicast.optimizers.methods import METHODS, PromptOptions
-from dicast.optimizers.prompts import Optimised, optimise_prompts
-from dicast.optimizers.wording import Wording, digest_of, plain_outputs, stages_of, with_fence, worded, wordings_of
+from dicast.optimizers.prompts.bench import Bench
+from dicast.optimizers.prompts.guards import Allowance, BeforeEachCall, Stopped
+from dicast.optimizers.prompts.judging import Judging
+from dicast.optimizers.prompts.methods import METHODS, PromptOptions
+from dicast.optimizers.prompts.optimise import Optimised, optimise_prompts
+from dicast.optimizers.prompts.wording import (
+    Wording,
+    digest_of,
+    plain_outputs,
+    stages_of,
+    with_fence,
+    worded,
+    wordings_of,
+)
 from dicast.programs import PROGRAMS, Panel, build, build_panel
 from dicast.signatures.direct import Prefer, PreferProbability
 

@@ -12,7 +12,7 @@ from dicast.evaluation.columns import Columns, columns
 from dicast.evaluation.statistics import paired
 from dicast.evaluation.statistics.resampling import mean
 from dicast.optimizers.objective import OBJECTIVES
-from dicast.optimizers.racing import FEWEST, MOST_UNITS, Course, Look, Race, course, is_beaten
+from dicast.optimizers.structure.racing import FEWEST, MOST_UNITS, Course, Look, Race, course, is_beaten
 
 ACCURACY = OBJECTIVES["accuracy"].of
 

@@ -17,11 +17,11 @@ from dicast.data import Case, Judged
 from dicast.engines.ledger import Budget, Ledger, charge_to, current_ledger
 from dicast.engines.lines import only_writer
 from dicast.errors import DeclarationError, RunError
-from dicast.optimizers.front import Trial
-from dicast.optimizers.racing import Race
-from dicast.optimizers.space import Space, space_of, with_settings
-from dicast.optimizers.structure import JOURNAL, LOCK, Searched, search
-from dicast.optimizers.study import Attempt, Study
+from dicast.optimizers.structure.front import Trial
+from dicast.optimizers.structure.racing import Race
+from dicast.optimizers.structure.search import JOURNAL, LOCK, Searched, search
+from dicast.optimizers.structure.space import Space, space_of, with_settings
+from dicast.optimizers.structure.study import Attempt, Study
 from dicast.programs.judge import Judge
 from dicast.programs.registry import PROGRAMS, build, build_panel
 
@@ -108,7 +108,7 @@ def test_proposals_go_where_the_worth_was_and_never_come_twice(tmp_path, two):
 
 
 def test_a_space_too_large_to_list_is_searched_alike(tmp_path, monkeypatch):
-    monkeypatch.setattr("dicast.optimizers.study.LISTED", 0)
+    monkeypatch.setattr("dicast.optimizers.structure.study.LISTED", 0)
     points, worths = proposed(tmp_path, two=False)
     assert len(set(points)) == 40
     assert sum(worths[20:]) / 20 > 7
@@ -223,7 +223,7 @@ def test_a_process_killed_while_it_writes_leaves_a_folder_to_go_on_in(tmp_path):
         sys.path.insert(0, sys.argv[2])
         import optuna.storages.journal._file as journal
         from known_judge import SPACE, Known, known_cases, measured
-        from dicast.optimizers.structure import search
+        from dicast.optimizers.structure.search import search
         whole, written = os.fsync, []
         def die(descriptor):
             written.append(1)

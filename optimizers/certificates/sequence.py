@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import DataError, DeclarationError
-from ..evaluation.statistics.resampling import Groups, group_codes, share
+from ...errors import DataError, DeclarationError
+from ...evaluation.statistics.resampling import Groups, group_codes, share
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import Case, Verdict
-from ..programs.features import LENGTH, of_options
-from ..programs.head import ChoiceHead
+from ...data import Case, Verdict
+from ...programs.features import LENGTH, of_options
+from ...programs.head import ChoiceHead
 from .likelihood import choices, fit_choices
 from .plan import PENALTIES, Plan, shares_of, told_apart
 

@@ -19,12 +19,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import Case
-from ..data.case import Record
-from ..errors import DeclarationError
-from ..evaluation.columns import Columns
-from ..evaluation.statistics.paired import permutation
-from ..evaluation.statistics.resampling import Estimate, quantile
+from ...data import Case
+from ...data.case import Record
+from ...errors import DeclarationError
+from ...evaluation.columns import Columns
+from ...evaluation.statistics.paired import permutation
+from ...evaluation.statistics.resampling import Estimate, quantile
 
 Floats = NDArray[np.float64]
 FEWEST = 25  # cases of a look: significance wants 7 cases that all speak for the rival, and judges differ on few

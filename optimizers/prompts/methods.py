@@ -13,8 +13,8 @@ from typing import Any, Literal
 import dspy
 from dspy.teleprompt.gepa.instruction_proposal import InstructionProposer
 
-from ..engines.adapter import CompactAdapter
-from ..engines.ledger import Budget
+from ...engines.adapter import CompactAdapter
+from ...engines.ledger import Budget
 from .judging import Judging
 from .metric import Metric
 

@@ -1,6 +1,6 @@
 """What a certificate says: thresholds, what they keep, and the sentence that a user reads."""
 
-from ..data.case import Record
+from ...data.case import Record
 
 
 class Point(Record):

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import Case, Verdict
-from ..programs.features import LENGTH, of_pair
-from ..programs.head import THRESHOLDS, Knots, PairHead
+from ...data import Case, Verdict
+from ...programs.features import LENGTH, of_pair
+from ...programs.head import THRESHOLDS, Knots, PairHead
 from .isotonic import odd_rising
 from .likelihood import LEAST, fit_ordered, fit_rescaling, ordered
 from .plan import PENALTIES, Plan, labels_of, matrix, shares_of, told_apart

@@ -18,8 +18,8 @@ from typing import Any
 from dspy.utils.callback import BaseCallback
 from dspy.utils.exceptions import AdapterParseError
 
-from ..engines.ledger import Ledger
-from ..errors import BudgetSpent
+from ...engines.ledger import Ledger
+from ...errors import BudgetSpent
 
 LOGGERS = ("dspy", "gepa", "optuna")
 

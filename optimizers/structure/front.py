@@ -9,7 +9,7 @@ knee     the one farthest above the line through the ends of the front, both axe
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from ..data.case import Record
+from ...data.case import Record
 
 Prefer = Literal["best", "cheap", "knee"]
 Status = Literal["complete", "stopped", "unusable"]

@@ -19,19 +19,19 @@ import dspy
 import numpy as np
 from dspy.utils.exceptions import DSPyError
 
-from ..data import Case, Usage
-from ..engines.ledger import Ledger, charge_to, current_ledger
-from ..engines.models import get_lm
-from ..errors import BudgetSpent, DeclarationError, Infrastructure, ModelError
-from ..programs.judge import Judge
-from ..programs.stage import HOPELESS
+from ...data import Case, Usage
+from ...engines.ledger import Ledger, charge_to, current_ledger
+from ...engines.models import get_lm
+from ...errors import BudgetSpent, DeclarationError, Infrastructure, ModelError
+from ...programs.judge import Judge
+from ...programs.stage import HOPELESS
+from ..objective import OBJECTIVES, Objective, default_for, only_kind
 from .bench import Bench
 from .contest import Contest, Trial
 from .guards import Allowance, BeforeEachCall, Stopped, quiet
 from .judging import Judging
 from .methods import METHODS, OF_DEMOS, WRITTEN, PromptOptions, Work, adapter_for
 from .metric import example, metric
-from .objective import OBJECTIVES, Objective, default_for, only_kind
 from .wording import Wordings, stages_of, worded, wordings_of
 
 INTERRUPTED = "interrupted"

@@ -5,16 +5,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..data import Case, Judged, Verdict
-from ..data.case import digest
-from ..errors import DeclarationError, RunError
-from ..evaluation.columns import columns
-from ..programs.judge import Judge
-from .fit import fit
+from ...data import Case, Judged, Verdict
+from ...data.case import digest
+from ...errors import DeclarationError, RunError
+from ...evaluation.columns import columns
+from ...programs.judge import Judge
+from ..head.fit import fit
+from ..objective import Objective, cost
+from ..record import identity
 from .front import Priced, Trial
-from .objective import Objective, cost
 from .racing import Course, Look, Race, is_beaten
-from .record import identity
 from .space import Point, Space, with_settings
 from .study import Attempt
 

@@ -3,13 +3,13 @@
 import math
 from collections.abc import Sequence
 
-from ..data import Case, Judged
-from ..data.case import Record
-from ..errors import DeclarationError
-from ..evaluation.columns import columns
+from ...data import Case, Judged
+from ...data.case import Record
+from ...errors import DeclarationError
+from ...evaluation.columns import columns
+from ..objective import Objective
 from .bench import Bench, Tried
 from .metric import score
-from .objective import Objective
 from .wording import Wording, Wordings, digest_of, wordings_of
 
 FINALISTS = 3  # wordings that were tried on some cases only, and are judged on all before the choice

@@ -6,12 +6,12 @@ from typing import Any
 
 import dspy
 
-from ..data import Case, Verdict
-from ..data.case import Scores
-from ..evaluation.choice import rank
-from ..programs.readings import rescaled
+from ...data import Case, Verdict
+from ...data.case import Scores
+from ...evaluation.choice import rank
+from ...programs.readings import rescaled
+from ..objective import Objective
 from .feedback import feedback, summary
-from .objective import Objective
 
 INCONSISTENT = 0.75  # of the score of probabilities, where the two orders disagree
 CLOSE = 0.9  # the score from which a text's score counts as right

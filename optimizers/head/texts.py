@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import Case, Scores, Verdict
-from ..errors import DeclarationError
-from ..programs.features import LENGTH, of_text
-from ..programs.head import Knots, ScoreHead
+from ...data import Case, Scores, Verdict
+from ...errors import DeclarationError
+from ...programs.features import LENGTH, of_text
+from ...programs.head import Knots, ScoreHead
 from .isotonic import rising
 from .likelihood import fit_squares
 from .plan import PENALTIES, Plan, matrix, told_apart

@@ -10,9 +10,9 @@ from typing import Any
 
 import dspy
 
-from ..data import Case
-from ..programs.judge import Judge
-from ..programs.stage import Stage
+from ...data import Case
+from ...programs.judge import Judge
+from ...programs.stage import Stage
 from .bench import Bench
 from .guards import Stopped
 from .wording import Wording, stages_of, wording_of

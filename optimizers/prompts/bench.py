@@ -9,12 +9,12 @@ from typing import Any, NamedTuple, Self
 
 import dspy
 
-from ..data import Case, Judged, Verdict
-from ..engines.ledger import charge_to
-from ..engines.stream import stream
-from ..errors import Infrastructure
-from ..programs.judge import Judge
-from ..programs.stage import Stage, sampled
+from ...data import Case, Judged, Verdict
+from ...engines.ledger import charge_to
+from ...engines.stream import stream
+from ...errors import Infrastructure
+from ...programs.judge import Judge
+from ...programs.stage import Stage, sampled
 from .guards import Allowance, Failures, Stopped
 from .wording import Wordings, digest_of, plain_inputs, plain_outputs, stages_of, worded
 

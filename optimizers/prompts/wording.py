@@ -16,10 +16,10 @@ import dspy
 from dspy.experimental import Choice, Noul, Score
 from dspy.predict.predict import serialize_object
 
-from ..data.case import Record
-from ..engines.readout import YesNoLM, options_of
-from ..programs.judge import Judge
-from ..programs.stage import Stage
+from ...data.case import Record
+from ...engines.readout import YesNoLM, options_of
+from ...programs.judge import Judge
+from ...programs.stage import Stage
 
 FENCE = "<<<"
 SENTENCE = re.compile(r"(?<=[.!?])\s+")

@@ -19,11 +19,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import Case, Scores, Verdict
-from ..data.case import Record
-from ..data.split import split
-from ..errors import DeclarationError
-from ..programs.head import Head
+from ...data import Case, Scores, Verdict
+from ...data.case import Record
+from ...data.split import split
+from ...errors import DeclarationError
+from ...programs.head import Head
 from .options import Options
 from .pairs import Pairs
 from .plan import Plan

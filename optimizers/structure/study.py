@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..data.case import Record
-from ..engines.lines import drop_unfinished_line
-from ..errors import DeclarationError, RunError
+from ...data.case import Record
+from ...engines.lines import drop_unfinished_line
+from ...errors import DeclarationError, RunError
 from .front import Trial
 from .racing import Look
 from .space import Point, Space

@@ -18,10 +18,10 @@ from typing import Any
 
 import dspy
 
-from ..errors import DeclarationError
-from ..programs.hparam import HParam
-from ..programs.judge import Judge
-from ..programs.stage import Stage
+from ...errors import DeclarationError
+from ...programs.hparam import HParam
+from ...programs.judge import Judge
+from ...programs.stage import Stage
 
 Values = Mapping[str, Sequence[Any]]
 Point = tuple[int, ...]  # one index a name

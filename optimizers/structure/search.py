@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from ..data import Case
-from ..data.case import Record
-from ..engines.lines import only_writer
-from ..errors import BudgetSpent, DeclarationError
-from ..programs.judge import Judge
+from ...data import Case
+from ...data.case import Record
+from ...engines.lines import only_writer
+from ...errors import BudgetSpent, DeclarationError
+from ...programs.judge import Judge
+from ..objective import OBJECTIVES, Objective
 from .front import Prefer, Trial, choose, front
-from .objective import OBJECTIVES, Objective
 from .racing import Race, course
 from .space import Space, Values
 from .study import Attempt, Study

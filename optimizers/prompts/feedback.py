@@ -8,10 +8,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..data import Case, Finding, Verdict
-from ..data.case import Scores
-from ..engines.adapter import words_for
-from ..programs.fence import defuse
+from ...data import Case, Finding, Verdict
+from ...data.case import Scores
+from ...engines.adapter import words_for
+from ...programs.fence import defuse
 
 REASONS = ("reason", "explanation", "review", "comment")  # of a case's meta, where people wrote why
 MOST_CHARACTERS = 600  # of one text

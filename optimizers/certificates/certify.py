@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import DeclarationError
-from ..evaluation.statistics.resampling import Groups
+from ...errors import DeclarationError
+from ...evaluation.statistics.resampling import Groups
 from .certificate import CascadeCertificate, CascadePoint, Certificate, Certified, Check, Point
 from .sequence import Cases, Outcome, Path, Stages, check_levels, drawn_cases, limits, run_sequence, start_of
 

@@ -1,0 +1,1 @@
+"""Thresholds of certainty with a finite-sample guarantee."""

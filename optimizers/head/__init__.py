@@ -1,0 +1,1 @@
+"""The head: offline from recorded evidence to calibrated probabilities or scores."""

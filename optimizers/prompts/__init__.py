@@ -1,0 +1,1 @@
+"""Instructions and demos by DSPy's optimizers, behind one interface and our guards."""

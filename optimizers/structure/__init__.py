@@ -1,0 +1,1 @@
+"""Structure search: which branches, readouts, orders and models, at what cost."""
