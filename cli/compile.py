@@ -11,8 +11,9 @@ from . import INCONCLUSIVE, STOPPED, options
 from .running import default_workers, parse_budget, parse_settings, prepare_models
 
 if TYPE_CHECKING:
-    from ..optimizers.compile import Compiled
+    from ..optimizers.compile import Compiled, Compiler
     from ..optimizers.result import Result
+    from ..programs import Judge
 
 METHODS = ("none", "bootstrap", "random-search", "miprov2", "gepa", "simba")
 
@@ -61,10 +62,10 @@ def command(
       dicast judge --judge compiled/direct-labels/direct.judge.json --cases new.jsonl
     """
     from ..data.split import sample
-    from ..engines.ledger import Ledger, charge_to
     from ..engines.models import Roles
     from ..errors import RunError
-    from ..optimizers.compile import Compiler, Interrupted, Telling
+    from ..optimizers.compile import Compiler
+    from ..optimizers.evidence import Interrupted, Telling
     from ..programs import build
     from . import render
     from .interrupt import stop_on_interrupt
@@ -81,20 +82,20 @@ def command(
     baseline = _baseline(recipe.baseline, judge)
     prepare_models(judge)
     cases = list(sample(source.cases(), limit, recipe.seed if limit else None))
-    ledger = Ledger(budget=parse_budget(budget))
-    with render.Compiling(quiet=as_json) as told, stop_on_interrupt() as stop, charge_to(ledger):
+    with render.Compiling(quiet=as_json) as told, stop_on_interrupt() as stop:
         compiler = Compiler(
             judge, cases, out, recipe, baseline=baseline, workers=workers or default_workers(judge),
-            telling=Telling(told.step, told.add, stop),
+            budget=parse_budget(budget), telling=Telling(told.step, told.add, stop),
         )  # fmt: skip
         try:
-            compiled = compiler.run()
+            return _finished(compiler.run(), out, program, lm, as_json)
         except Interrupted:
+            _kept(compiler, out, program, lm)
             return STOPPED
         except BudgetSpent as error:
             render.errors.print(f"dicast: {error} The compilation goes on where it stopped.", markup=False)
+            _kept(compiler, out, program, lm)
             return INCONCLUSIVE
-    return _written(compiled, out, program, lm, ledger, as_json)
 
 
 def _recipe(file: Path | None, given: dict[str, Any]) -> Any:
@@ -114,30 +115,55 @@ def _baseline(name: str | None, judge: Any) -> Any:
     return build(name).bind(judge.stages()[0].model)
 
 
-def _written(compiled: "Compiled", out: Path, program: str, lm: str | None, ledger: Any, as_json: bool) -> int:
-    """Write the judge file and say what was shown."""
+def _saved(judge: "Judge", training: dict[str, Any], out: Path, program: str, lm: str | None) -> Path:
     from ..programs.judgefile import save
-    from . import render
 
     path = out / f"{Path(program).stem}.judge.json"
-    certificate = compiled.certificate.model_dump(mode="json") if compiled.certificate else None
-    spent = {"usage": ledger.total.model_dump(mode="json")}
-    save(compiled.judge, path, training={**compiled.training, **spent}, certificate=certificate, lm=lm)
+    save(judge, path, training=training, certificate=training.get("certificate"), lm=lm)
+    return path
+
+
+def _kept(compiler: "Compiler", out: Path, program: str, lm: str | None) -> None:
+    """Save the best so far of a compilation that was stopped."""
+    from . import render
+
+    best = compiler.best_so_far()
+    if best is not None:
+        path = _saved(*best, out, program, lm)
+        render.errors.print(f"best so far, not tested: {path}", markup=False, soft_wrap=True)
+
+
+def _finished(compiled: "Compiled", out: Path, program: str, lm: str | None, as_json: bool) -> int:
+    """Save the judge and say what was shown."""
+    from . import render
+
+    tested = compiled.result
+    path = _saved(compiled.judge, compiled.training, out, program, lm)
     if as_json:
-        told = {
-            "judge": str(path),
-            "result": compiled.result.model_dump(mode="json"),
-            "certificate": certificate,
-            **spent,
-        }
-        options.print_json(told)
+        options.print_json(
+            {
+                "judge": str(path),
+                "result": tested.model_dump(mode="json"),
+                "certificate": compiled.training["certificate"],
+                "spent": compiled.training["spent"],
+            }
+        )
     else:
-        render.console.print(test_table(compiled.result))
-        render.console.print(compiled.result.told, markup=False)
+        render.console.print(test_table(tested))
+        render.console.print(tested.told, markup=False)
         if compiled.certificate:
             render.console.print(compiled.certificate.told(), markup=False)
+        render.console.print(_spent(compiled.training["spent"]), markup=False)
         render.console.print(f"judge: {path}   dicast show {path}", markup=False, soft_wrap=True)
-    return 0 if compiled.result.outcome == "improved" else INCONCLUSIVE
+    return 0 if tested.outcome == "improved" else INCONCLUSIVE
+
+
+def _spent(told: dict[str, Any]) -> str:
+    from ..data import Usage
+    from . import render
+
+    sittings = "" if told["sittings"] == 1 else f" in {told['sittings']} sittings"
+    return f"spent: {render.spent(Usage(**told['usage']))}, {told['minutes']:.1f} min{sittings}"
 
 
 def test_table(tested: "Result") -> Any:

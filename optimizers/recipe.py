@@ -1,13 +1,16 @@
 """What a compilation is asked to do: parts, steps, and their limits, as a YAML file or defaults."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
 from ..data.case import Record
 from ..data.rows import explain
 from ..errors import DeclarationError
+
+if TYPE_CHECKING:
+    from .prompts.methods import PromptOptions
 
 Prompts = Literal["none", "bootstrap", "random-search", "miprov2", "gepa", "simba"]
 Prefer = Literal["best", "cheap", "knee"]
@@ -44,6 +47,7 @@ class Recipe(Record):
     prompts: Prompts = "none"
     prompt_lm: str | None = None
     stages: tuple[str, ...] = Field(default=(), description="whose prompts are optimised; empty: all")
+    demos: Annotated[int, Field(ge=0, description="a stage shows at most")] = 4
     prompt_trials: Annotated[int, Field(ge=1)] = 10
     trials: Annotated[int, Field(ge=0)] = Field(default=8, description="of the structure search; 0 leaves it out")
     space: dict[str, tuple[Any, ...]] = Field(default_factory=dict, description="parameter: values; empty: defaults")
@@ -51,6 +55,27 @@ class Recipe(Record):
     risk: Annotated[float, Field(gt=0, le=0.5)] = 0.1
     delta: Annotated[float, Field(gt=0, le=0.25)] = 0.05
     baseline: str | None = Field(default="direct", description="a plain program beside it on the test part")
+
+    def prompt_options(self, objective: str, workers: int) -> "PromptOptions":
+        """How prompts are searched for.
+
+        Raises:
+            DeclarationError: the recipe has no method.
+        """
+        from .prompts.methods import PromptOptions
+
+        if self.prompts == "none":
+            raise DeclarationError("recipe: prompts is 'none', so there is nothing to search. Name a method.")
+        return PromptOptions(
+            method=self.prompts,
+            objective=objective,
+            prompt_lm=self.prompt_lm,
+            stages=self.stages or None,
+            demos=self.demos,
+            trials=self.prompt_trials,
+            workers=workers,
+            seed=self.seed,
+        )
 
 
 def read_recipe(path: Path, **changed: Any) -> Recipe:

@@ -11,7 +11,8 @@ from known_judge import SPACE, Known, known_cases
 from dicast.data import Case, Finding, Usage, Verdict
 from dicast.engines.ledger import charge
 from dicast.errors import DeclarationError, RunError
-from dicast.optimizers.compile import Compiled, Compiler, Interrupted, Telling
+from dicast.optimizers.compile import Compiled, Compiler
+from dicast.optimizers.evidence import Interrupted, Telling
 from dicast.optimizers.recipe import Recipe, read_recipe, recipe
 from dicast.programs.judge import Judge, verdict_of
 
