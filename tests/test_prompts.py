@@ -198,6 +198,31 @@ def graded(request: Any) -> Answer:
     return world(request)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_a_judge_of_letters_and_scores_is_searched_for_the_letters_alone_by_several_workers(method):
+    judge = plain(evidence="both")
+    found, _ = search(stubborn, judge=judge, method=method, workers=3, stages=["prefer_probability"])
+    assert found.stopped == ""
+    assert found.score_after >= found.score_before
+    assert {path for trial in found.trials for path in trial.stages} == {"prefer_probability"}
+
+
+def test_a_case_is_judged_where_dspy_wants_no_trace_and_where_it_wants_one():
+    judge, (lm, _) = plain(), scripted(world)
+    program = Judging(judge, bench=Bench(judge, Allowance(Ledger())))
+    for trace in (None, []):
+        with dspy.context(lm=lm, trace=trace):
+            assert program(case=TRAIN[1]).verdict.winner == TRAIN[1].label.value
+    assert [predictor for predictor, *_ in trace] == [program.prefer_probability] * 2
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_goes_wrong_is_never_taken_for_a_score_of_0(monkeypatch, method):
+    monkeypatch.setattr(Judging, "_traced", lambda self, steps: [1 / 0])
+    with pytest.raises(ZeroDivisionError):
+        search(method=method)
+
+
 def test_the_judge_and_the_classes_of_signatures_stay_as_they_were():
     judge = plain(tie_threshold=0.25).bind("openai/m@http://127.0.0.1:9/v1")
     before = (json.dumps(judge.dump_state(json_mode=True)), Prefer.instructions, PreferProbability.instructions)

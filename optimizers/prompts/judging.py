@@ -4,7 +4,7 @@ To judge a case, the predictors' wording is put into a copy of the judge. So res
 optimizer cannot reach structure, LMs or head, and what was measured is what is kept.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ import dspy
 from ...data import Case
 from ...programs.judge import Judge
 from ...programs.stage import Stage
-from .bench import Bench
+from .bench import Bench, Step
 from .guards import Stopped
 from .wording import Wording, stages_of, wording_of
 
@@ -39,13 +39,18 @@ class Judging(dspy.Module):
         try:
             with self._bench.running():
                 verdict, steps = self._bench.judge_case(self.wordings(), case, draw=self._draw, steps=trace is not None)
+            if trace is not None:
+                trace.extend(self._traced(steps))
         except Exception as error:  # DSPy would take any for a score of 0
             raise Stopped(error) from error
+        return dspy.Prediction(verdict=verdict)
+
+    def _traced(self, steps: Iterable[Step]) -> Iterator[tuple[Any, dict[str, Any], dspy.Prediction]]:
+        """The steps as DSPy records calls of the predictors."""
         predictors = dict(self.named_predictors())
         for step in steps:
             if step.stage in predictors:
-                trace.append((predictors[step.stage], step.inputs, dspy.Prediction(**step.outputs)))
-        return dspy.Prediction(verdict=verdict)
+                yield predictors[step.stage], step.inputs, dspy.Prediction(**step.outputs)
 
     def wordings(self) -> dict[str, Wording]:
         return {path: wording_of(predictor) for path, predictor in self.named_predictors()}

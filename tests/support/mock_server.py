@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import math
 import random
 import threading
 import time
@@ -13,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 Reply = Callable[[dict[str, Any]], dict[str, Any] | None]
+Tokens = Callable[[dict[str, Any]], dict[str, float]]
 
 
 @dataclass
@@ -23,11 +25,13 @@ class MockServer:
         faults: a fault ("429", "500", "garbage", "nothing") -> its probability, drawn anew for each request.
         delay: seconds before an answer.
         reply: request body -> a written answer; None gives the default one (token probabilities or the schema's enums).
+        tokens: request body -> the probabilities of the next token; None gives the same ones to every request.
     """
 
     faults: dict[str, float] = field(default_factory=dict)
     delay: float = 0.0
     reply: Reply | None = None
+    tokens: Tokens | None = None
     seed: int = 0
     asked: Counter[str] = field(default_factory=Counter)
     bodies: list[dict[str, Any]] = field(default_factory=list)
@@ -57,8 +61,9 @@ class MockServer:
         choice: dict[str, Any] = {"index": 0, "finish_reason": "stop"}
         written = self.reply(body) if self.reply else None
         if written is None and body.get("logprobs"):
+            likely = self.tokens(body) if self.tokens else {"A": 0.61, "B": 0.3, "3": 0.14}
             first = {"token": "A", "logprob": -0.5, "top_logprobs": []}
-            first["top_logprobs"] = [{"token": t, "logprob": lp} for t, lp in (("A", -0.5), ("B", -1.2), ("3", -2.0))]
+            first["top_logprobs"] = [{"token": token, "logprob": math.log(p)} for token, p in likely.items()]
             choice |= {"message": {"role": "assistant", "content": "A"}, "logprobs": {"content": [first]}}
         else:
             written = written if written is not None else smallest(_schema(body))
