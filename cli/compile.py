@@ -64,7 +64,7 @@ def command(
     from ..data.split import sample
     from ..engines.models import Roles
     from ..errors import RunError
-    from ..optimizers.compile import Compiler
+    from ..optimizers.compile import Compiler, TooFewLabels
     from ..optimizers.evidence import Interrupted, Telling
     from ..programs import build
     from . import render
@@ -83,10 +83,14 @@ def command(
     prepare_models(judge)
     cases = list(sample(source.cases(), limit, recipe.seed if limit else None))
     with render.Compiling(quiet=as_json) as told, stop_on_interrupt() as stop:
-        compiler = Compiler(
-            judge, cases, out, recipe, baseline=baseline, workers=workers or default_workers(judge),
-            budget=parse_budget(budget), telling=Telling(told.step, told.add, stop),
-        )  # fmt: skip
+        try:
+            compiler = Compiler(
+                judge, cases, out, recipe, baseline=baseline, workers=workers or default_workers(judge),
+                budget=parse_budget(budget), telling=Telling(told.step, told.add, stop),
+            )  # fmt: skip
+        except TooFewLabels as error:
+            render.errors.print(f"dicast: {error}", markup=False)
+            return INCONCLUSIVE
         try:
             return _finished(compiler.run(), out, program, lm, as_json)
         except Interrupted:

@@ -17,6 +17,7 @@ from ..data import Case, Judged
 from ..data.split import split
 from ..engines.ledger import Budget
 from ..errors import BudgetSpent, DeclarationError
+from ..programs.baselines import ReviewerAverage
 from ..programs.head import Head
 from ..programs.judge import Judge
 from .certificates.certify import Certificate, certify
@@ -34,6 +35,10 @@ from .training import training_record
 
 LEAST = 40  # labelled cases: below, no part has enough to learn from or to test on
 HEADS: TypeAdapter[Any] = TypeAdapter(Head)
+
+
+class TooFewLabels(DeclarationError):
+    """The labels cannot show anything, whatever the judge."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,8 @@ class Compiler:
         spending: what this compilation has cost so far.
 
     Raises:
-        DeclarationError: too few labelled cases, or an objective that is not for them.
+        TooFewLabels: fewer than 40 labelled cases.
+        DeclarationError: an objective that is not for these cases.
         RunError: the folder holds another compilation.
     """
 
@@ -81,7 +87,7 @@ class Compiler:
         self.baseline = baseline
         self.cases = [case for case in cases if case.label is not None]
         if len(self.cases) < LEAST:
-            raise DeclarationError(
+            raise TooFewLabels(
                 f"compile: {len(self.cases)} labelled cases; at least {LEAST} are needed to learn from some and test "
                 "on others. Label more, and see power in docs/measuring.md for how many show a difference."
             )
@@ -166,7 +172,12 @@ class Compiler:
         def optimised() -> dict[str, Any]:
             with self._search(judge):
                 found = optimise_prompts(
-                    judge, self.parts["train"], self.parts["select"], options, stop=self.telling.stop
+                    judge,
+                    self.parts["train"],
+                    self.parts["select"],
+                    options,
+                    on_trial=lambda trial: self.telling.step("prompts", trial.told()),
+                    stop=self.telling.stop,
                 )
             if found.stopped == INTERRUPTED or self.telling.stop.is_set():
                 raise Interrupted
@@ -205,6 +216,7 @@ class Compiler:
                     seed=self.recipe.seed,
                     fit_head=self.recipe.head,
                     prefer=self.recipe.prefer,
+                    on_trial=lambda trial: self.telling.step("structure", trial.told()),
                 )
             if found.ended == "interrupted" or self.telling.stop.is_set():
                 raise Interrupted
@@ -255,6 +267,7 @@ class Compiler:
             runs: dict[str, Sequence[Judged]] = {}
             if self.baseline is not None:
                 runs[self.baseline.name] = self.evidence.of(self.baseline, part, "test")
+            runs |= _reviewer_average(part)
             runs |= {name: self.evidence.decided(judge, part, "test") for name, judge in variants.items()}
             told = identity(self.judge)
             return result(runs, self.objective, seed=self.recipe.seed, identity=told).model_dump(mode="json")
@@ -286,6 +299,15 @@ def _objective(recipe: Recipe, cases: Sequence[Case]) -> Objective:
     if recipe.objective not in OBJECTIVES:
         raise DeclarationError(f"objective {recipe.objective!r}: there is none. Use one of {', '.join(OBJECTIVES)}.")
     return OBJECTIVES[recipe.objective]
+
+
+def _reviewer_average(part: Sequence[Case]) -> dict[str, list[Judged]]:
+    """The baseline of reviewers, where all cases have one with a history."""
+    judge = ReviewerAverage()
+    try:
+        return {judge.name: [Judged.of(case, judge(case)) for case in part]}
+    except DeclarationError:
+        return {}
 
 
 def _prompts_told(told: Mapping[str, Any], objective: Objective) -> str:

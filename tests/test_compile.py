@@ -9,9 +9,10 @@ import pytest
 from known_judge import SPACE, Known, known_cases
 
 from dicast.data import Case, Finding, Usage, Verdict
+from dicast.data.case import Reviewer
 from dicast.engines.ledger import charge
 from dicast.errors import DeclarationError, RunError
-from dicast.optimizers.compile import Compiled, Compiler
+from dicast.optimizers.compile import Compiled, Compiler, TooFewLabels
 from dicast.optimizers.evidence import Interrupted, Telling
 from dicast.optimizers.recipe import Recipe, read_recipe, recipe
 from dicast.programs.judge import Judge, verdict_of
@@ -89,6 +90,29 @@ def test_the_compiled_judge_decides_new_cases_with_its_head(tmp_path: Path) -> N
     assert np.mean(right) > np.mean(plain) + 0.1
 
 
+def test_reviewers_have_their_average_beside_the_judge(tmp_path: Path) -> None:
+    def known(case: Case, number: int) -> Case:
+        reviews = [{"text": f"earlier {one}", "score": 3 + (number + one) % 3} for one in range(3)]
+        return case.model_copy(update={"profile": Reviewer(id=f"p{number % 9}", reviews=reviews)})
+
+    cases = [known(case, number) for number, case in enumerate(worlds(100))]
+    rows = [row.name for row in compiled(Leaning(), cases, tmp_path / "all").result.rows]
+    assert rows == ["reviewer-average", "uncompiled", "compiled"]
+    rows = [row.name for row in compiled(Leaning(), [*cases[:-1], *worlds(150)[-1:]], tmp_path / "some").result.rows]
+    assert rows[-2:] == ["uncompiled", "compiled"]
+
+
+def test_every_trial_is_told(tmp_path: Path) -> None:
+    told: list[tuple[str, str]] = []
+    given = Recipe(trials=5, baseline=None, space={name: tuple(values) for name, values in SPACE.items()}, head=False)
+    compiled(
+        Known(), known_cases(120), tmp_path, given, telling=Telling(lambda name, words: told.append((name, words)))
+    )
+    trials = [words for name, words in told if name == "structure" and words.startswith("trial ")]
+    assert len(trials) == 5
+    assert trials[0] == "trial 0: 0.667, 2.0 calls: care=plain, votes=1, order=both"
+
+
 def test_structure_is_searched_and_taken(tmp_path: Path) -> None:
     given = Recipe(trials=18, baseline=None, space={name: tuple(values) for name, values in SPACE.items()}, head=False)
     found = compiled(Known(), known_cases(200), tmp_path, given)
@@ -136,7 +160,7 @@ def test_another_compilation_is_kept_out_of_the_folder(tmp_path: Path) -> None:
 
 def test_too_few_labels_are_an_answer(tmp_path: Path) -> None:
     unlabelled = [case.model_copy(update={"label": None}) for case in worlds(100, seed=5)]
-    with pytest.raises(DeclarationError, match="39 labelled cases; at least 40 are needed"):
+    with pytest.raises(TooFewLabels, match="39 labelled cases; at least 40 are needed"):
         compiled(Leaning(), [*worlds(39), *unlabelled], tmp_path)
 
 

@@ -34,6 +34,12 @@ class Trial(Record):
     value: float | None
     mean: float | None
 
+    def told(self) -> str:
+        """One line about it."""
+        demos = sum(len(wording.demos) for wording in self.stages.values())
+        figure = "not judged on all cases" if self.value is None else f"{self.value:.3f} on the select part"
+        return f"wording {self.number}: {figure}, {demos} demos"
+
 
 class Contest:
     """Wordings of one judge compared on the same cases.

@@ -42,6 +42,15 @@ class Trial(Record):
     rival: int | None = None
     detail: str = ""
 
+    def told(self) -> str:
+        """One line about it."""
+        settings = ", ".join(f"{name}={value}" for name, value in self.settings.items())
+        if self.status == "unusable":
+            return f"trial {self.number}: unusable ({self.detail}): {settings}"
+        ended = "" if self.status == "complete" else f", stopped after {self.cases} cases by trial {self.rival}"
+        value = "no figure" if self.value is None else f"{self.value:.3f}"
+        return f"trial {self.number}: {value}, {self.calls:.1f} calls{ended}: {settings}"
+
 
 class Priced(Record):
     """A complete trial as a place in the plane: a higher worth and a lower cost are better."""

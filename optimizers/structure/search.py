@@ -6,7 +6,7 @@ whose journal makes an interrupted search go on to the answer of an undisturbed 
 nothing: equal calls are answered by the cache, but count for the cost of a structure as if they were not.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -112,6 +112,7 @@ def search(
     prefer: Prefer = "best",
     cost: Cost | None = "calls",
     race: Race = RACE,
+    on_trial: Callable[[Trial], None] | None = None,
 ) -> Searched:
     """The structures tried, their front, and the one to take.
 
@@ -129,6 +130,7 @@ def search(
         cost: of a verdict, the second objective; None searches for the first alone, and the front is over calls.
             Tokens are an estimate: what the cache answered carries no count and is taken to be as long as the rest.
         race: when losers are stopped.
+        on_trial: called with each trial as it ends.
 
     Raises:
         DeclarationError: no trial, no case, a space or an objective that is not there, a start that cannot be measured.
@@ -141,11 +143,11 @@ def search(
     arena = Arena(judge, Space.of(judge, space), _objective(objective), along, measure, race, fit_head, cost, seed)
     with only_writer(folder / LOCK, folder):
         study = Study(folder / JOURNAL, arena.space, arena.identity, two=cost is not None, seed=seed)
-        ended = _run(arena, study, trials)
+        ended = _run(arena, study, trials, on_trial)
     return _searched(arena, study.attempts[:trials], prefer, ended)
 
 
-def _run(arena: Arena, study: Study, trials: int) -> Ended:
+def _run(arena: Arena, study: Study, trials: int, on_trial: Callable[[Trial], None] | None) -> Ended:
     try:
         while len(study.attempts) < trials:
             proposal = study.propose()
@@ -153,6 +155,8 @@ def _run(arena: Arena, study: Study, trials: int) -> Ended:
                 return "exhausted"
             attempt = arena.attempt(proposal.point, study.attempts)
             study.add(proposal, attempt, arena.told(attempt, study.attempts, study.told))
+            if on_trial is not None:
+                on_trial(attempt.trial)
     except (BudgetSpent, KeyboardInterrupt) as error:
         if not study.attempts:
             raise
