@@ -157,6 +157,8 @@ def _finished(compiled: "Compiled", out: Path, program: str, lm: str | None, as_
         render.console.print(tested.told, markup=False)
         if compiled.certificate:
             render.console.print(compiled.certificate.told(), markup=False)
+        if tested.kept:
+            render.console.print(tested.kept.told(), markup=False)
         render.console.print(_spent(compiled.training["spent"]), markup=False)
         render.console.print(f"judge: {path}   dicast show {path}", markup=False, soft_wrap=True)
     return 0 if tested.outcome == "improved" else INCONCLUSIVE

@@ -20,7 +20,7 @@ from ..errors import BudgetSpent, DeclarationError
 from ..programs.baselines import ReviewerAverage
 from ..programs.head import Head
 from ..programs.judge import Judge
-from .certificates.certify import Certificate, certify
+from .certificates.certify import Certificate, certify, check
 from .evidence import Evidence, Interrupted, Telling, digest, plain, with_head
 from .head.fit import fit
 from .objective import OBJECTIVES, Objective, default_for
@@ -109,7 +109,7 @@ class Compiler:
             variants = self._learnt()
             final = variants[COMPILED]
             certificate = self._certified(final)
-            tested = self._tested(variants)
+            tested = self._tested(variants, certificate)
         if certificate is not None:
             final.threshold = certificate.threshold
         return Compiled(final, tested, certificate, self._training(tested, certificate))
@@ -247,20 +247,17 @@ class Compiler:
             return None
 
         def made() -> dict[str, Any]:
-            verdicts = sorted(self.evidence.decided(judge, part, "certify"), key=lambda one: one.case_id)
-            sure = [math.nan if one.status != "scored" or one.certainty is None else one.certainty for one in verdicts]
-            right = [one.winner == one.human_winner for one in verdicts]
-            groups = [one.group or one.case_id for one in verdicts]
-            found = certify(
-                sure, right, risk=self.recipe.risk, delta=self.recipe.delta, groups=groups, seed=self.recipe.seed
-            )
-            return found.model_dump(mode="json")
+            sides = _certainties(self.evidence.decided(judge, part, "certify"))
+            levels = {"risk": self.recipe.risk, "delta": self.recipe.delta}
+            return certify(
+                *sides, groups=[case.split_key for case in part], seed=self.recipe.seed, **levels
+            ).model_dump(mode="json")
 
         certificate = Certificate.model_validate(self.steps.once("certificate", made))
         self.telling.step("certify", certificate.told())
         return certificate
 
-    def _tested(self, variants: Mapping[str, Judge]) -> Result:
+    def _tested(self, variants: Mapping[str, Judge], certificate: Certificate | None) -> Result:
         part = self.parts["test"]
 
         def made() -> dict[str, Any]:
@@ -269,8 +266,12 @@ class Compiler:
                 runs[self.baseline.name] = self.evidence.of(self.baseline, part, "test")
             runs |= _reviewer_average(part)
             runs |= {name: self.evidence.decided(judge, part, "test") for name, judge in variants.items()}
-            told = identity(self.judge)
-            return result(runs, self.objective, seed=self.recipe.seed, identity=told).model_dump(mode="json")
+            found = result(runs, self.objective, seed=self.recipe.seed, identity=identity(self.judge))
+            if certificate is not None and certificate.threshold is not None:
+                sides = _certainties(runs[COMPILED])
+                kept = check(certificate, *sides, groups=[case.split_key for case in part], seed=self.recipe.seed)
+                found = found.model_copy(update={"kept": kept})
+            return found.model_dump(mode="json")
 
         tested = Result.model_validate(self.steps.once("test", made))
         self.telling.step("test", tested.told)
@@ -299,6 +300,12 @@ def _objective(recipe: Recipe, cases: Sequence[Case]) -> Objective:
     if recipe.objective not in OBJECTIVES:
         raise DeclarationError(f"objective {recipe.objective!r}: there is none. Use one of {', '.join(OBJECTIVES)}.")
     return OBJECTIVES[recipe.objective]
+
+
+def _certainties(verdicts: Sequence[Judged]) -> tuple[list[float], list[bool]]:
+    """(n,) certainties, NaN without a verdict, and whether people said the same."""
+    sure = [math.nan if one.status != "scored" or one.certainty is None else one.certainty for one in verdicts]
+    return sure, [one.winner == one.human_winner for one in verdicts]
 
 
 def _reviewer_average(part: Sequence[Case]) -> dict[str, list[Judged]]:

@@ -11,6 +11,7 @@ from ..evaluation.columns import columns
 from ..evaluation.compare import compare
 from ..evaluation.evaluate import evaluate
 from ..evaluation.results import Comparison, Evaluation, Measure, PairedTest
+from .certificates.certificate import Check
 from .objective import Objective, cost
 
 Outcome = Literal["improved", "worse", "inconclusive"]
@@ -35,7 +36,7 @@ class Result(Record):
         rows: the judges on the test part; `uncompiled` and `compiled` are always among them.
         comparisons: the compiled judge against each other one, p-values adjusted for all.
         outcome: of compiled against uncompiled: significant at 5 %, or not.
-        kept: accuracy of the verdicts that the certified threshold keeps, where one was certified.
+        kept: what people disagree with of the verdicts that a certified threshold keeps here; None without one.
     """
 
     objective: str
@@ -44,7 +45,7 @@ class Result(Record):
     comparisons: tuple[Comparison, ...]
     outcome: Outcome
     told: str
-    kept: Measure | None = None
+    kept: Check | None = None
 
     def row(self, name: str) -> Row:
         return next(row for row in self.rows if row.name == name)

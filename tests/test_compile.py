@@ -102,6 +102,22 @@ def test_reviewers_have_their_average_beside_the_judge(tmp_path: Path) -> None:
     assert rows[-2:] == ["uncompiled", "compiled"]
 
 
+def test_the_certificate_is_held_against_the_test_part(tmp_path: Path) -> None:
+    found = compiled(Leaning(), worlds(500), tmp_path, Recipe(trials=0, baseline=None, risk=0.25))
+    assert found.certificate is not None
+    assert found.certificate.threshold == found.judge.threshold is not None
+    kept = found.result.kept
+    assert kept is not None
+    assert (kept.risk, kept.n, kept.holds) == (0.25, 175, True)
+    sure = [
+        found.judge(case).status
+        for case in Compiler(Leaning(), worlds(500), tmp_path, Recipe(trials=0, baseline=None, risk=0.25)).parts["test"]
+    ]
+    assert sure.count("scored") == kept.kept < 175
+    none = compiled(Leaning(), worlds(100, random_labels=True), tmp_path / "none")
+    assert (none.certificate is not None, none.judge.threshold, none.result.kept) == (True, None, None)
+
+
 def test_every_trial_is_told(tmp_path: Path) -> None:
     told: list[tuple[str, str]] = []
     given = Recipe(trials=5, baseline=None, space={name: tuple(values) for name, values in SPACE.items()}, head=False)
