@@ -14,19 +14,24 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .data import Case, Verdict, read_cases, split
     from .errors import DeclarationError, DicastError, ExecutionError
+    from .optimizers import Compiler, Recipe
     from .programs import Judge
+    from .programs.judgefile import save
 
 __version__ = "0.1.0"
 __all__ = [
     "Case",
+    "Compiler",
     "DeclarationError",
     "DicastError",
     "ExecutionError",
     "Judge",
+    "Recipe",
     "Verdict",
     "__version__",
     "judge",
     "read_cases",
+    "save",
     "split",
 ]
 
@@ -39,6 +44,9 @@ _HOMES = {
     "DicastError": ".errors",
     "ExecutionError": ".errors",
     "Judge": ".programs",
+    "save": ".programs.judgefile",
+    "Compiler": ".optimizers",
+    "Recipe": ".optimizers",
 }
 
 
@@ -46,7 +54,7 @@ def judge(name: str, *, lm: str | None = None, **settings: Any) -> "Judge":
     """A judge of a registered program, its stages bound to LMs.
 
     Args:
-        name: a program's name (`dicast list`).
+        name: a program's name (`dicast list`), a YAML file, or a judge file.
         lm: a model string, or `role=model,...`; None leaves the choice to `dspy.configure(lm=...)`.
         settings: structural parameters, as in `branches=3, readout="probability"`.
 

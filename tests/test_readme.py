@@ -87,6 +87,16 @@ def test_the_commands_of_compiling_run_in_order(user, capsys):
     assert "Traceback" not in capsys.readouterr().err
 
 
+def test_the_python_of_compiling_runs(user, capsys):
+    write("labels.jsonl", [json.loads(line) for line in Path("pairs.jsonl").read_text().splitlines()])
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "compiling.md").read_text(), re.DOTALL)
+    with serve(MockServer()) as server:
+        code = code.replace("local/qwen2.5-coder-1.5b", f"openai/compiling@{server.url}")
+        exec(compile(code, "compiling.md", "exec"), {})
+    assert "against the uncompiled judge" in capsys.readouterr().out
+    assert Path("mine.judge.json").exists()
+
+
 def test_the_python_of_the_statistics_runs(capsys):
     (code,) = re.findall(r"```python\n(.*?)```", MEASURING, re.DOTALL)
     exec(compile(code, "measuring.md", "exec"), {})
