@@ -21,6 +21,7 @@ COMMANDS = {
     "prepare": "Anonymise and summarise cases before they are judged.",
     "judge": "Judge cases; resumes where it stopped.",
     "compile": "Compile a judge against people's labels, with proof.",
+    "cascade": "Certify judges that are asked in turn, a cheap one first.",
     "show": "Say what a compiled judge has learnt.",
     "evaluate": "Measure a run against people; compare it with others.",
     "report": "Write a page of one run or several: plots, and where judge and people disagree.",

@@ -9,6 +9,7 @@ import click
 from ..errors import BudgetSpent
 from . import INCONCLUSIVE, STOPPED, options
 from .running import default_workers, parse_budget, parse_settings, prepare_models
+from .wanted import answered_by
 
 if TYPE_CHECKING:
     from ..optimizers.compile import Compiled, Compiler
@@ -62,11 +63,11 @@ def command(
       dicast judge --judge compiled/direct-labels/direct.judge.json --cases new.jsonl
     """
     from ..data.split import sample
-    from ..engines.models import Roles
     from ..errors import RunError
     from ..optimizers.compile import Compiler, TooFewLabels
     from ..optimizers.evidence import Interrupted, Telling
     from ..programs import build
+    from ..programs.registry import title
     from . import render
     from .interrupt import stop_on_interrupt
 
@@ -75,10 +76,10 @@ def command(
     source = options.CaseSource(**{name: given.pop(name) for name in names & set(given)})
     given.pop("skip_bad")
     recipe = _recipe(recipe_file, given)
-    out = out or Path("compiled") / f"{Path(program).stem}-{Path(source.source.replace(':', '-')).name.split('.')[0]}"
+    out = out or Path("compiled") / f"{title(program)}-{source.stem}"
     if resume and not (out / "compile.json").exists():
         raise RunError(f"--resume: {out} holds no compilation. Leave --resume out to begin one.")
-    judge = build(program, **parse_settings(settings)).bind(Roles.parse(lm) if lm else Roles({}))
+    judge = answered_by(build(program, **parse_settings(settings)), lm)
     baseline = _baseline(recipe.baseline, judge)
     prepare_models(judge)
     cases = list(sample(source.cases(), limit, recipe.seed if limit else None))
@@ -121,8 +122,9 @@ def _baseline(name: str | None, judge: Any) -> Any:
 
 def _saved(judge: "Judge", training: dict[str, Any], out: Path, program: str, lm: str | None) -> Path:
     from ..programs.judgefile import save
+    from ..programs.registry import title
 
-    path = out / f"{Path(program).stem}.judge.json"
+    path = out / f"{title(program)}.judge.json"
     save(judge, path, training=training, certificate=training.get("certificate"), lm=lm)
     return path
 

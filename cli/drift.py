@@ -1,17 +1,21 @@
-"""`dicast check --judge FILE`: labelled cases judged anew, and the agreement held against the training record's."""
+"""`dicast check --judge FILE`: labelled cases judged anew, and held against what the judge file says of itself.
 
-from collections.abc import Iterator
+Of a certified cascade that is the certificate, of any other judge the accuracy of the training record.
+"""
+
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError, DeclarationError
 from . import FAIL, INCONCLUSIVE, STOPPED, options
 from .running import default_workers, prepare_models
-from .wanted import SAVED, Wanted
+from .wanted import Wanted
 
 if TYPE_CHECKING:
-    from ..data import Case
+    from ..data import Case, Judged
     from ..evaluation import Tally
     from ..evaluation.drift import Drift
+    from ..optimizers.certificates.standing import Standing
     from ..programs.judgefile import JudgeFile
 
 EXIT = {"agrees": 0, "worse": FAIL, "unknown": INCONCLUSIVE}
@@ -25,67 +29,78 @@ def check_drift(
     """Judge the labelled cases, tell whether the judge still agrees, and give the exit code.
 
     Raises:
-        DeclarationError: no judge file, or one without the accuracy that it had.
+        DeclarationError: no judge file, or one without the certificate or the accuracy that it had.
         DataError: no labelled pair or choice among the cases.
     """
     from ..data.split import sample
-    from ..evaluation import signature
-    from ..evaluation.drift import Drift
+    from ..evaluation import Tally, signature
     from ..programs.judgefile import read
+    from ..programs.registry import SAVED
 
     if not judge.endswith(SAVED):
         raise DeclarationError(
             f"--judge {judge}: only a judge file knows how it agreed. Give one that ends in {SAVED}."
         )
     file, wanted = read(judge), Wanted(judge, lm, {}, None, (), 1, "majority")
-    then = file.accuracy("after")
-    if not then.n:
-        raise DeclarationError(
-            f"judge file {judge}: its training record holds no accuracy (after: hits, n) to compare with. "
-            "Compile the judge on labelled pairs or choices."
-        )
+    held = _held(judge, file, margin)
     built = wanted.built()
     built.threshold = None  # the record's accuracy is of all verdicts, kept or abstained
     prepare_models(built)
     cases = list(sample(_labelled(source), limit, seed))
     if not cases:
         raise DataError(f"--cases {source.source}: no pair or choice with a label. Give fresh labelled cases.")
-    tally = _judged(built, cases, quiet=as_json)
-    if tally is None:
+    verdicts = _judged(built, cases, quiet=as_json)
+    if verdicts is None:
         return STOPPED
-    drift = Drift(then, tally.accuracy, margin)
-    identity = wanted.identity(built) | {"data": source.digest(), "seed": seed}
+    tally = Tally()
+    for one in verdicts:
+        tally.add(one)
+    found = held(verdicts, tally)
     told = {
-        "signature": signature(identity, tally.cases),
-        **drift.as_dict(),
+        "signature": signature(wanted.identity(built) | {"data": source.digest(), "seed": seed}, tally.cases),
+        **found.as_dict(),
         "unscored": dict(tally.reasons),
         "changed": list(_changed(judge, file, built)),
         "usage": tally.usage.model_dump(),
     }
-    options.print_json(told) if as_json else _print(drift, told)
-    return EXIT[drift.outcome]
+    options.print_json(told) if as_json else _print(found, told)
+    return EXIT[found.outcome]
+
+
+def _held(judge: str, file: "JudgeFile", margin: float) -> "Callable[[list[Judged], Tally], Drift | Standing]":
+    """How fresh verdicts are held against what the file says."""
+    from ..evaluation.drift import Drift
+    from ..optimizers.certificates.certificate import CascadeCertificate
+    from ..optimizers.certificates.standing import read_certificate, standing
+
+    certificate, then = read_certificate(file.certificate), file.accuracy("after")
+    if isinstance(certificate, CascadeCertificate) and certificate.kept:
+        return lambda verdicts, _: standing(certificate, verdicts, margin=margin)
+    if not then.n:
+        raise DeclarationError(
+            f"judge file {judge}: its training record holds no accuracy (after: hits, n) to compare with. "
+            "Compile the judge on labelled pairs or choices."
+        )
+    return lambda _, tally: Drift(then, tally.accuracy, margin)
 
 
 def _labelled(source: options.CaseSource) -> "Iterator[Case]":
     return (case for case in source.cases() if case.label is not None and case.label.winner is not None)
 
 
-def _judged(judge: Any, cases: "list[Case]", *, quiet: bool) -> "Tally | None":
-    """The figures of the cases judged; None when Ctrl-C stopped it."""
+def _judged(judge: Any, cases: "list[Case]", *, quiet: bool) -> "list[Judged] | None":
+    """The verdicts; None when Ctrl-C stopped it."""
     from ..data import Judged
     from ..engines.stream import stream
-    from ..evaluation import Tally
     from . import render
     from .interrupt import stop_on_interrupt
 
-    tally, workers = Tally(), default_workers(judge)
+    found: list[Judged] = []
     with render.RunProgress(len(cases), 0, quiet=quiet) as progress, stop_on_interrupt() as stop:
-        verdicts = stream(judge, cases, workers=workers, stop=stop, failed=_of_the_server)
-        for case, verdict in verdicts:
-            judged = Judged.of(case, verdict)
-            tally.add(judged)
-            progress.add(judged)
-    return None if stop.is_set() else tally
+        for case, verdict in stream(judge, cases, workers=default_workers(judge), stop=stop, failed=_of_the_server):
+            found.append(Judged.of(case, verdict))
+            progress.add(found[-1])
+    return None if stop.is_set() else found
 
 
 def _of_the_server(verdict: Any) -> str:
@@ -111,20 +126,26 @@ def _models(judge: Any) -> list[str]:
     return list(dict.fromkeys(ModelString.parse(stage.model).identity for stage in judge.stages() if stage.model))
 
 
-def _print(drift: "Drift", told: dict[str, Any]) -> None:
+def _print(found: "Drift | Standing", told: dict[str, Any]) -> None:
+    from ..evaluation.drift import Drift
     from . import render
 
     print_ = render.console.print
     print_(told["signature"], style="dim", soft_wrap=True, markup=False)
-    for when, share in (("then", drift.then), ("now", drift.now)):
-        if share.n:
-            low, high = share.interval
-            print_(f"{when:<4}  accuracy {share.value:.3f} [{low:.3f}, {high:.3f}], {share.hits:,} of {share.n:,}")
-    if told["unscored"]:
-        print_("not judged: " + ", ".join(f"{n} {reason}" for reason, n in told["unscored"].items()), style="yellow")
+    if isinstance(found, Drift):
+        for when, share in (("then", found.then), ("now", found.now)):
+            if share.n:
+                low, high = share.interval
+                print_(f"{when:<4}  accuracy {share.value:.3f} [{low:.3f}, {high:.3f}], {share.hits:,} of {share.n:,}")
+    else:
+        print_(f"then  {found.certificate.told()}", soft_wrap=True, markup=False)
+    unjudged = [f"{n} {reason}" for reason, n in told["unscored"].items() if reason != "abstained"]
+    if unjudged:
+        print_(f"not judged: {', '.join(unjudged)}", style="yellow")
     for change in told["changed"]:
         print_(f"changed: {change}", style="yellow", markup=False)
-    print_(verdict(drift), style=STYLES[drift.outcome], soft_wrap=True, markup=False)
+    words = verdict(found) if isinstance(found, Drift) else f"now   {found.told()}"
+    print_(words, style=STYLES[found.outcome], soft_wrap=True, markup=False)
 
 
 def verdict(drift: "Drift") -> str:

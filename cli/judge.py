@@ -92,9 +92,7 @@ def judge_cases(
     if explain is not None:
         return explain_case(judge, source, explain, as_json)
     digest = source.digest()
-    folder = RunFolder(
-        out or Path("runs") / f"{wanted.title}-{Path(source.source.replace(':', '-')).name.split('.')[0]}"
-    )
+    folder = RunFolder(out or Path("runs") / f"{wanted.title}-{source.stem}")
     ledger, spent = Ledger(budget=parse_budget(budget)), None
     with folder.locked(), Rejects(folder.path / "rejects.jsonl") as rejects:
         chosen = sample(source.cases(rejects if skip_bad else None), limit, seed)

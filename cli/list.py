@@ -57,13 +57,12 @@ def _whole(name: str) -> dict[str, Any]:
     """Everything of one judge or preparation, or of a judge in a YAML file."""
     from ..programs import Program, build
     from ..programs.preparations import PREPARATIONS
-    from ..programs.registry import find
+    from ..programs.registry import SAVED, find, is_file
 
-    if name.endswith((".yaml", ".yml")):
+    if is_file(name):
         judge = build(name)
-        program = Program(
-            judge.name, lambda: judge, "a judge of yours", name, "see the file", "1 a criterion and order"
-        )
+        calls = f"see dicast show {name}" if name.endswith(SAVED) else "1 a criterion and order"
+        program = Program(judge.name, lambda: judge, "a judge of yours", name, "see the file", calls)
     else:
         program = PREPARATIONS[name] if name in PREPARATIONS else find(name)
         judge = program.build()

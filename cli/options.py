@@ -91,6 +91,11 @@ class CaseSource:
     no_ties: bool = False
     no_refusals: bool = False
 
+    @property
+    def stem(self) -> str:
+        """The name of the file or set, without endings, for what is made of it."""
+        return Path(self.source.replace(":", "-")).name.split(".")[0]
+
     def told(self) -> dict[str, Any]:
         """As JSON, for a run's manifest; paths are absolute."""
         file, root = Path(self.source), self.root or os.environ.get("DICAST_DATA")

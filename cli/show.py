@@ -50,7 +50,8 @@ def whole(file: "JudgeFile") -> dict[str, Any]:
     from ..programs.judgefile import versions
 
     accuracies = {when: file.accuracy(when) for when in ("before", "after")}
-    shown = {name: value for name, value in file.training.items() if name not in accuracies and value is not None}
+    told = {*accuracies, "certificate"}
+    shown = {name: value for name, value in file.training.items() if name not in told and value is not None}
     return {
         "judge": learnt(file.judge),
         "certificate": file.certificate,
@@ -72,7 +73,7 @@ def learnt(judge: "SavedJudge") -> dict[str, Any]:
     settings = {
         name: {"value": value, "default": own.settings.get(name)}
         for name, value in judge.settings.items()
-        if name not in own.settings or value != own.settings[name]
+        if name not in _decides(judge) and (name not in own.settings or value != own.settings[name])
     }
     stages = {name: changed(stage, own.stages.get(name)) for name, stage in judge.stages.items()}
     return {
@@ -85,8 +86,19 @@ def learnt(judge: "SavedJudge") -> dict[str, Any]:
         "learned": {name: state for name, state in judge.learned.items() if state != own.learned.get(name) or problem},
         "head": judge.head.told() if judge.head else None,
         "threshold": judge.threshold,
-        "members": [learnt(member) for member in judge.members],
+        "members": [
+            learnt(member) | {"decides": _decides(judge).get(f"thresholds[{number}]")}
+            for number, member in enumerate(judge.members)
+        ],
     }
+
+
+def _decides(judge: "SavedJudge") -> dict[str, Any]:
+    """The certainty from which on each member of a cascade decides, by its setting; empty for any other judge."""
+    from ..programs import Cascade
+
+    given = judge.settings.items() if judge.program == Cascade.name else ()
+    return {name: value for name, value in given if name.startswith("thresholds[")}
 
 
 def changed(stage: "SavedStage", own: "SavedStage | None") -> dict[str, Any]:
@@ -108,7 +120,7 @@ def _lines(told: dict[str, Any]) -> Iterator[Line]:
     yield from _judge(told["judge"], 2)
     if told["certificate"]:
         yield 2, "certificate", "bold"
-        yield from _facts(told["certificate"], 4)
+        yield from _certificate(told["certificate"])
     if told["accuracy"] or told["training"]:
         yield 2, "training", "bold"
     for when, share in told["accuracy"].items():
@@ -146,10 +158,23 @@ def _judge(told: dict[str, Any], at: int) -> Iterator[Line]:
     if told["threshold"] is not None:
         yield at, f"abstains below a certainty of {told['threshold']:g}", "bold"
     for number, member in enumerate(told["members"], start=1):
-        yield at, f"member {number}", "bold"
+        sure = member["decides"]
+        decides = "" if sure is None else f", which decides from a certainty of {_plain(sure)} on"
+        yield at, f"member {number}{decides}", "bold"
         yield from _judge(member, at + 2)
     if not any(told[part] for part in ("settings", "stages", "learned", "head", "members", "problem")):
         yield at, "nothing was learnt: it is the program as it comes", ""
+
+
+def _certificate(told: dict[str, Any]) -> Iterator[Line]:
+    """Its sentence; what holds no certificate of ours, as it is."""
+    from ..optimizers.certificates.standing import read_certificate
+
+    found = read_certificate(told)
+    if found is None:
+        yield from _facts(told, 4)
+    else:
+        yield 4, found.told(), ""
 
 
 def _stage(stage: dict[str, Any], at: int) -> Iterator[Line]:

@@ -6,9 +6,6 @@ from typing import Any
 
 from ..errors import DeclarationError
 
-YAML = (".yaml", ".yml")
-SAVED = ".judge.json"
-
 
 @dataclass(frozen=True)
 class Wanted:
@@ -25,7 +22,9 @@ class Wanted:
     @property
     def title(self) -> str:
         """The judge's name; of a YAML or a judge file its stem."""
-        return _stem(self.name) if self.name.endswith((*YAML, SAVED)) else self.name
+        from ..programs.registry import title
+
+        return title(self.name)
 
     @property
     def is_panel(self) -> bool:
@@ -47,17 +46,11 @@ class Wanted:
         return Panel(members, samples=self.samples, pool=self.pool)
 
     def _one(self, lm: str | None) -> Any:
-        """One judge with its LMs; one from a file keeps those that it was saved with unless others are given."""
-        from ..engines.models import Roles
         from ..programs import build
-        from ..programs.judgefile import load
 
-        saved = self.name.endswith(SAVED)
-        judge = load(self.name).set(**self.settings) if saved else build(self.name, **self.settings)
+        judge = build(self.name, **self.settings)
         self._taught(judge)
-        if lm or not any(stage.model for stage in judge.stages()):
-            judge.bind(Roles.parse(lm) if lm else Roles({}))
-        return judge
+        return answered_by(judge, lm)
 
     def _taught(self, judge: Any) -> None:
         from ..engines.runner import read_verdicts
@@ -82,16 +75,27 @@ class Wanted:
         return told | ({"learned": learner.priorities.shares} if self.learn else {})
 
 
+def answered_by(judge: Any, lm: str | None) -> Any:
+    """The judge, bound to these LMs; without any it keeps those that it has, or takes the usual one."""
+    from ..engines.models import Roles
+
+    if lm or not has_models(judge):
+        judge.bind(Roles.parse(lm) if lm else Roles({}))
+    return judge
+
+
+def has_models(judge: Any) -> bool:
+    """Whether a stage is bound to an LM, as those of a judge file are."""
+    return any(stage.model for stage in judge.stages())
+
+
 def _with_digest(value: Any) -> Any:
     """The stem of a YAML or a judge file with the digest of what it holds; any other value as it is."""
     from ..data.readers import file_digest
     from ..programs.judgefile import fingerprint
+    from ..programs.registry import SAVED, is_file, title
 
-    if not isinstance(value, str) or not value.endswith((*YAML, SAVED)):
+    if not isinstance(value, str) or not is_file(value):
         return value
     digest = fingerprint(value) if value.endswith(SAVED) else file_digest(Path(value))
-    return f"{_stem(value)}@{digest[:12]}"
-
-
-def _stem(file: str) -> str:
-    return Path(file).name.removesuffix(SAVED) if file.endswith(SAVED) else Path(file).stem
+    return f"{title(value)}@{digest[:12]}"

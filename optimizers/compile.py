@@ -4,7 +4,6 @@ Every step leaves a file in the compilation's folder and its evidence in run fol
 little and the same call goes on to the same judge. The test part is judged once, at the end.
 """
 
-import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from ..programs.baselines import ReviewerAverage
 from ..programs.head import Head
 from ..programs.judge import Judge
 from .certificates.certify import Certificate, certify, check
-from .evidence import Evidence, Interrupted, Telling, digest, plain, with_head
+from .evidence import Evidence, Interrupted, Telling, digest, digest_of, plain, with_head
 from .head.fit import fit
 from .objective import OBJECTIVES, Objective, default_for
 from .recipe import Recipe
@@ -282,15 +281,11 @@ class Compiler:
     def _identity(self) -> dict[str, Any]:
         judge = {name: value for name, value in identity(self.judge).items() if name != "data"}
         state, recipe = digest(identity(self.judge)), self.recipe.model_dump(mode="json")
-        return {**judge, "state": state, "cases": self._data(), "recipe": recipe}
-
-    def _data(self) -> str:
-        told = "\n".join(case.model_dump_json() for case in self.cases)
-        return hashlib.sha256(told.encode()).hexdigest()
+        return {**judge, "state": state, "cases": digest_of(self.cases), "recipe": recipe}
 
     def _training(self, tested: Result | None, certificate: Certificate | None) -> dict[str, Any]:
         parts = {name: len(part) for name, part in self.parts.items()}
-        origin = {"parts": parts, "cases": self._data(), "seed": self.recipe.seed}
+        origin = {"parts": parts, "cases": digest_of(self.cases), "seed": self.recipe.seed}
         return training_record(tested, certificate, origin=origin, spent=self.spending.total)
 
 

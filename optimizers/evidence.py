@@ -3,7 +3,7 @@
 import copy
 import hashlib
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -88,3 +88,9 @@ def with_head(judge: Judge, head: Head) -> Judge:
 def digest(told: Mapping[str, Any]) -> str:
     """Twelve hex digits that tell two of these apart."""
     return hashlib.sha256(repr(sorted(told.items())).encode()).hexdigest()[:12]
+
+
+def digest_of(cases: Iterable[Case]) -> str:
+    """SHA-256, in hex, of labelled cases in their order: which judge learnt from which cases."""
+    told = "\n".join(case.model_dump_json() for case in cases)
+    return hashlib.sha256(told.encode()).hexdigest()

@@ -44,9 +44,12 @@ def record(
 
 
 def identity(judge: Judge) -> dict[str, Any]:
-    """What evidence depends on: the program, its structure, models, instructions and demos; not its head."""
+    """What evidence depends on: the program, its structure, models, instructions and demos; not its own head, but the
+    heads and thresholds of its members."""
     state = judge.dump_state(json_mode=True)
-    told = json.dumps(state, sort_keys=True, ensure_ascii=False, default=str)
+    inside = {path: one for path, one in judge.named_sub_modules(Judge) if one is not judge}
+    heads = {path: [one.head and one.head.model_dump(mode="json"), one.threshold] for path, one in inside.items()}
+    told = json.dumps([state, heads] if heads else state, sort_keys=True, ensure_ascii=False, default=str)
     return {
         "judge": judge.name,
         "settings": judge.settings(),

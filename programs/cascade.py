@@ -9,11 +9,12 @@ from collections.abc import Sequence
 
 from ..data import Case, Verdict
 from ..errors import DeclarationError
+from .composite import Composite, findings_of
 from .hparam import HParam
 from .judge import Judge
 
 
-class Cascade(Judge):
+class Cascade(Composite):
     """The verdict of the first member that is sure enough.
 
     Args:
@@ -25,23 +26,16 @@ class Cascade(Judge):
     name = "cascade"
 
     def __init__(self, members: Sequence[Judge], *, thresholds: Sequence[float] | None = None) -> None:
-        super().__init__()
+        super().__init__(members)
         given = [member.threshold or 0.0 for member in members] if thresholds is None else list(thresholds)
-        if not members or len(given) != len(members):
+        if len(given) != len(members):
             raise DeclarationError(
-                f"cascade: {len(members)} members, {len(given)} thresholds. Give judges, and a threshold for each."
+                f"cascade: {len(members)} members, {len(given)} thresholds. Give a threshold for each judge."
             )
-        self.members = list(members)
-        scales = {member.score_scale for member in self.members}
-        self.score_scale = scales.pop() if len(scales) == 1 else None
         try:
             self.thresholds = [HParam(threshold, least=0.0) for threshold in given]
         except ValueError as error:
             raise DeclarationError(f"cascade: a threshold {error}.") from None
-
-    @property
-    def pairs_only(self) -> bool:
-        return any(member.pairs_only for member in self.members)
 
     def assess(self, case: Case) -> Verdict:
         """The deciding member's verdict; else the last one's, abstained or unscored.
@@ -61,18 +55,7 @@ class Cascade(Judge):
         else:
             if verdict.status == "scored":
                 verdict = verdict.model_copy(update={"status": "abstained"})
-        findings = tuple(
-            finding.model_copy(update={"member": name}) for name, told in asked for finding in told.findings
-        )
-        return verdict.model_copy(update={"findings": findings, "notes": tuple(dict.fromkeys(notes))})
-
-    def _names(self) -> list[str]:
-        """One name a member: its LMs where they tell all members apart, else its program, else that with its number."""
-        models = [",".join(sorted({stage.model for stage in member.stages()} - {""})) for member in self.members]
-        names = models if all(models) and len(set(models)) == len(models) else [member.name for member in self.members]
-        if len(set(names)) < len(names):
-            return [f"{name} {number}" for number, name in enumerate(names, start=1)]
-        return names
+        return verdict.model_copy(update={"findings": findings_of(asked), "notes": tuple(dict.fromkeys(notes))})
 
 
 def _sure(verdict: Verdict, threshold: float) -> bool:

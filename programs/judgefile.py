@@ -23,10 +23,10 @@ from ..engines.lines import write_whole
 from ..errors import DeclarationError
 from ..evaluation import Proportion
 from .judge import Judge
+from .registry import SAVED
 from .saved import SavedJudge, alike, as_json, built, saved
 
 FORMAT = 1
-ENDING = ".judge.json"
 
 
 class JudgeFile(Record):
@@ -66,8 +66,8 @@ def save(
             a model string with a key.
     """
     path = Path(path)
-    if not path.name.endswith(ENDING):
-        raise DeclarationError(f"judge file {path}: a judge is saved as JSON. Give a name that ends in {ENDING}.")
+    if not path.name.endswith(SAVED):
+        raise DeclarationError(f"judge file {path}: a judge is saved as JSON. Give a name that ends in {SAVED}.")
     who = f"judge {judge.name!r}"
     try:
         made = JudgeFile(
@@ -101,11 +101,9 @@ def read(path: Path | str) -> JudgeFile:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
-        raise DeclarationError(
-            f"{who}: cannot be read ({error.strerror}). Give a file that ends in {ENDING}."
-        ) from None
+        raise DeclarationError(f"{who}: cannot be read ({error.strerror}). Give a file that ends in {SAVED}.") from None
     except UnicodeDecodeError:
-        raise DeclarationError(f"{who}: is not text. Give a file that ends in {ENDING}.") from None
+        raise DeclarationError(f"{who}: is not text. Give a file that ends in {SAVED}.") from None
     return _parsed(text, who)
 
 

@@ -17,6 +17,7 @@ from ..data import Case, Verdict
 from ..data.case import Letter
 from ..engines.concurrency import concurrently
 from ..errors import DeclarationError
+from .composite import Composite, findings_of
 from .hparam import HParam
 from .judge import Judge
 from .merge import best
@@ -25,7 +26,7 @@ from .stage import sampled
 POOLS = ("mean", "median", "majority", "probability")
 
 
-class Panel(Judge):
+class Panel(Composite):
     """Pools the verdicts of its members.
 
     Args:
@@ -38,23 +39,14 @@ class Panel(Judge):
     name = "panel"
 
     def __init__(self, members: Sequence[Judge], *, pool: str = "majority", samples: int = 1) -> None:
-        super().__init__()
-        if not members:
-            raise DeclarationError("panel: no member. Give at least one judge.")
-        self.members = list(members)
-        scales = {member.score_scale for member in self.members}
-        self.score_scale = scales.pop() if len(scales) == 1 else None
+        super().__init__(members)
         self.pool = HParam(pool, POOLS)
         self.samples = HParam(samples, range(1, 101))
-
-    @property
-    def pairs_only(self) -> bool:
-        return any(member.pairs_only for member in self.members)
 
     def assess(self, case: Case) -> Verdict:
         seats = [(member, draw) for member in self.members for draw in range(self.samples.value)]
         verdicts = concurrently(lambda seat: self._judged(case, *seat), seats)
-        names = self._names()
+        names = self._seats()
         scored = {name: verdict for name, verdict in zip(names, verdicts, strict=True) if verdict.status == "scored"}
         absent = [
             f"{name}: {verdict.reason or verdict.status}"
@@ -63,17 +55,12 @@ class Panel(Judge):
         ]
         if not scored:
             return verdicts[0]
-        findings = tuple(
-            finding.model_copy(update={"member": name})
-            for name, verdict in scored.items()
-            for finding in verdict.findings
-        )
         pooled = pool(list(scored.values()), self.pool.value, len(case.candidates))
         agreed = [verdict.consistent for verdict in scored.values() if verdict.consistent is not None]
         notes = dict.fromkeys([*absent, *(note for verdict in scored.values() for note in verdict.notes)])
         return Verdict(
             case_id=case.id,
-            findings=findings,
+            findings=findings_of(scored.items()),
             rationale="\n".join(
                 f"{name}: {verdict.rationale}" for name, verdict in scored.items() if verdict.rationale
             ),
@@ -89,15 +76,11 @@ class Panel(Judge):
         with sampled(draw + 1):
             return member(case)  # type: ignore[no-any-return]
 
-    def _names(self) -> list[str]:
-        """One name a seat: the member's LM, or its program where they share the LM, and the draw."""
-        models = [",".join(sorted({stage.model for stage in member.stages()} - {""})) for member in self.members]
-        names = models if all(models) and len(set(models)) == len(models) else [member.name for member in self.members]
-        if len(set(names)) < len(names):
-            names = [f"{name} {number}" for number, name in enumerate(names, start=1)]
+    def _seats(self) -> list[str]:
+        """One name a seat: the member's, and the draw."""
         if self.samples.value == 1:
-            return names
-        return [f"{name} sample {draw + 1}".strip() for name in names for draw in range(self.samples.value)]
+            return self._names()
+        return [f"{name} sample {draw + 1}" for name in self._names() for draw in range(self.samples.value)]
 
 
 def pool(verdicts: Sequence[Verdict], how: str, candidates: int) -> dict[str, Any]:

@@ -1,12 +1,14 @@
 """The programs by name: what each does, where it comes from, what it judges and what it costs.
 
-Judges of other packages are found by the entry-point group `dicast.judges`; a `.yaml` file is a judge as well.
+Judges of other packages are found by the entry-point group `dicast.judges`. A `.yaml` file is a judge as well, and so
+is a `.judge.json` file.
 """
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
 from ..errors import DeclarationError
@@ -23,6 +25,7 @@ from .program import Program
 from .scoring import Explicit, Implicit, Pairwise
 
 GROUP = "dicast.judges"
+YAML, SAVED = (".yaml", ".yml"), ".judge.json"
 FENNEC, PREF, PERSE = "Fennec, arXiv 2405.12163", "PREF, arXiv 2508.10028", "PerSE, arXiv 2310.03304"
 PERSONA, SCORING = "arXiv 2406.11657", "arXiv 2304.00723"
 
@@ -115,25 +118,39 @@ def plugins() -> Mapping[str, Program | Exception]:
 
 
 def build(name: str, **settings: Any) -> Judge:
-    """A new judge of a registered program, of another package's, or of a YAML file.
+    """A new judge of a registered program, of another package's, of a YAML file, or of a judge file.
 
     Args:
         settings: structural parameters, as in `branches=3, readout="probability"`.
 
     Raises:
-        DeclarationError: an unknown program, an unknown parameter, or a value that it cannot take.
+        DeclarationError: an unknown program, a file that holds no judge, an unknown parameter, or a value that it
+            cannot take.
     """
-    if name.endswith((".yaml", ".yml")):
-        from .declared import read_judge
+    judge = _read(name) if is_file(name) else fresh(name)
+    return judge.set(**settings)
 
-        judge: Any = read_judge(name)
-    else:
-        judge = find(name).build()
+
+def fresh(name: str) -> Judge:
+    """A new judge of a program, ours or another package's, as it comes; raises as `find`, or when it is no judge."""
+    judge = find(name).build()
     if not isinstance(judge, Judge):
         raise DeclarationError(
             f"judge {name!r}: its package gives a {type(judge).__name__}, not a judge. Return a dicast.Judge."
         )
-    return judge.set(**settings)
+    return judge
+
+
+def is_file(name: str) -> bool:
+    """Whether the name is that of a YAML or a judge file."""
+    return name.endswith((*YAML, SAVED))
+
+
+def title(name: str) -> str:
+    """What the judge is called: its name, or the stem of its file."""
+    if not is_file(name):
+        return name
+    return Path(name).name.removesuffix(SAVED) if name.endswith(SAVED) else Path(name).stem
 
 
 def build_panel(
@@ -162,9 +179,20 @@ def find(name: str) -> Program:
     if program is None:
         known = [*PROGRAMS, *plugins()]
         close = difflib.get_close_matches(name, known, n=1)
-        hint = f"Did you mean {close[0]!r}?" if close else f"Use one of {', '.join(known)}, or a .yaml file."
+        others = f"Use one of {', '.join(known)}, or a .yaml or a {SAVED} file."
+        hint = f"Did you mean {close[0]!r}?" if close else others
         raise DeclarationError(f"judge {name!r}: there is no such program. {hint}")
     return program
+
+
+def _read(path: str) -> Judge:
+    if path.endswith(SAVED):
+        from .judgefile import load
+
+        return load(path)
+    from .declared import read_judge
+
+    return read_judge(path)
 
 
 def _described(name: str, make: Callable[..., Judge]) -> Program:

@@ -21,16 +21,16 @@ from ..data.verdict import Probability
 from ..engines.models import ModelString, Roles
 from ..errors import DeclarationError, DicastError
 from .cascade import Cascade
+from .composite import Composite
 from .declared import Declaration, DeclaredJudge
 from .head import Head
 from .hparam import HParam
 from .judge import Judge
 from .panel import Panel
-from .registry import build
+from .registry import YAML, fresh
 from .stage import Stage
 
-YAML = (".yaml", ".yml")
-SEATED = {Panel.name: Panel, Cascade.name: Cascade}  # judges of members
+COMPOSITES: dict[str, type[Panel | Cascade]] = {Panel.name: Panel, Cascade.name: Cascade}
 
 
 class SavedField(Record):
@@ -111,7 +111,7 @@ def untaught(taught: SavedJudge) -> SavedJudge:
 
 def _filled(record: SavedJudge) -> Judge:
     judge = _program(record)
-    if isinstance(judge, Panel | Cascade):
+    if isinstance(judge, Composite):
         judge.members = [_filled(member) for member in record.members]
     for name, known in record.files.items():
         if not Path(name).is_file() or file_digest(Path(name)) != known:
@@ -129,11 +129,10 @@ def _filled(record: SavedJudge) -> Judge:
 
 def _program(record: SavedJudge) -> Judge:
     """The program of a record, as it comes."""
-    if record.program in SEATED:
-        seated: Judge = SEATED[record.program]([_program(member) for member in record.members])
-        return seated
+    if record.program in COMPOSITES:
+        return COMPOSITES[record.program]([_program(member) for member in record.members])
     if record.declaration is None:
-        return build(record.program)
+        return fresh(record.program)
     try:
         return DeclaredJudge(Declaration.model_validate(record.declaration))
     except ValidationError as error:
@@ -157,7 +156,7 @@ def alike(judge: Judge, other: Judge) -> bool:
 
 
 def _members(judge: Judge) -> list[Judge]:
-    return judge.members if isinstance(judge, Panel | Cascade) else []
+    return judge.members if isinstance(judge, Composite) else []
 
 
 def _own(judge: Judge, kind: type[Parameter]) -> dict[str, Any]:

@@ -215,7 +215,7 @@ def test_a_cascade_cannot_judge_what_one_member_cannot() -> None:
 @pytest.mark.parametrize(
     ("members", "thresholds", "told"),
     [
-        ([], None, "0 members, 0 thresholds"),
+        ([], None, "cascade: no member. Give at least one judge."),
         ([Says()], [0.5, 0.5], "1 members, 2 thresholds"),
         ([Says()], [-0.1], "a threshold must be at least 0, got -0.1"),
     ],

@@ -13,16 +13,18 @@ from mock_server import MockServer, serve
 from scripted import prompt, scripted
 from test_judges import PROFILES, REVIEWER, SAVED, ask, by_place, fitting, requests_of, with_state
 
+import dicast
 from dicast import Case, __version__
 from dicast.cli import run as dicast_run
 from dicast.data import Verdict
 from dicast.errors import DeclarationError
-from dicast.programs import PROGRAMS, Judge, Panel, build
+from dicast.programs import PROGRAMS, Judge, Panel, build, build_panel
 from dicast.programs.cascade import Cascade
 from dicast.programs.direct import Direct
 from dicast.programs.head import ChoiceHead, PairHead
 from dicast.programs.judgefile import fingerprint, load, read, save
 from dicast.programs.own import SignatureJudge
+from dicast.programs.registry import title
 from dicast.signatures.direct import Prefer
 
 HEAD = PairHead(weights={"log_odds": 0.1, "score": 1 / 3}, intercept=-1.5, threshold={"spread": 0.25}, fitted="x", n=90)
@@ -216,6 +218,39 @@ def test_a_cascade_is_saved_with_its_members_and_thresholds(file):
     assert said(loaded, case) == said(cascade, case)
 
 
+def test_judges_of_judges_of_judges_are_saved(file):
+    inner = Panel([taught("direct"), build("longer")])
+    inner.head, inner.members[0].threshold = PairHead(weights={"votes": 2.0}), 0.2
+    cascade = Cascade([inner, Cascade([taught("persona")], thresholds=[0.5])], thresholds=[0.9, 0.25])
+    save(cascade, file)
+    loaded, case = load(file), fitting("persona")
+    assert (loaded.members[0].head, loaded.members[0].members[0].threshold) == (inner.head, 0.2)
+    assert loaded.settings() == cascade.settings()
+    assert said(loaded, case) == said(cascade, case)
+
+
+def test_a_judge_file_is_built_by_its_name_like_any_judge(file):
+    judge, case = taught("direct"), fitting("direct")
+    save(judge, file, lm=LM)
+    named = build(str(file), order="one")
+    assert (named.head, named.order.value, named.prefer.model) == (HEAD, "one", LM)
+    assert {stage.model for stage in dicast.judge(str(file)).stages()} == {LM}
+    assert {stage.model for stage in dicast.judge(str(file), lm="openai/other").stages()} == {"openai/other"}
+    (member,) = build_panel(str(file), ["openai/other"]).members
+    assert (member.head, member.prefer.model) == (HEAD, "openai/other")
+    for stage in named.set(order="both").stages():
+        stage.model = ""
+    assert requests_of(named, case) == requests_of(judge, case)
+
+
+@pytest.mark.parametrize(
+    ("name", "called"),
+    [("fennec", "fennec"), ("a/tone.judge.json", "tone"), ("a/desk.yaml", "desk"), ("v1.2.judge.json", "v1.2")],
+)
+def test_a_judge_is_called_by_its_name_or_the_stem_of_its_file(name, called):
+    assert title(name) == called
+
+
 def test_a_judge_declared_in_yaml_needs_its_file_no_more(tmp_path, file):
     (tmp_path / "desk.yaml").write_text(YAML)
     judge, case = build(str(tmp_path / "desk.yaml"), order="one"), fitting("direct")
@@ -375,6 +410,8 @@ def test_a_newer_format_says_who_wrote_it_and_what_to_do(edit):
         ({"judge__threshold": 1.5}, "field 'judge.threshold' is 1.5: Input should be less than or equal to 1."),
         ({"judge__program": "fenec"}, "judge 'fenec': there is no such program. Did you mean 'fennec'?"),
         ({"judge__program": "os.system"}, "judge 'os.system': there is no such program."),
+        ({"judge__program": "tone.judge.json"}, "judge 'tone.judge.json': there is no such program."),
+        ({"judge__program": "desk.yaml"}, "judge 'desk.yaml': there is no such program."),
         ({"judge__extra": 1}, "field 'judge.extra' is 1: Extra inputs are not permitted."),
         ({"judge__settings__order": "sideways"}, "judge 'direct', order: must be one of one, both, got 'sideways'."),
         ({"judge__settings__depth": 3}, "judge 'direct' has no parameter 'depth'."),

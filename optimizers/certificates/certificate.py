@@ -124,7 +124,7 @@ class CascadeCertificate(Certified):
             return self._refused(self.stopped)
         reached = ", ".join("left out" if one is None else f"{one:g}" for one in self.thresholds)
         decided = ", ".join(percent(one) for one in self.decided)
-        priced = "" if self.cost is None else f", and a case costs {self.cost:.4g}"
+        priced = "" if self.cost is None else f", and a case costs {self.cost:,.1f}"
         kept = self._granted(f"Verdicts of judges asked in turn, each kept at its certainty ({reached}) or more,")
         return f"{kept} The judges decide {decided} of all cases{priced}."
 

@@ -61,10 +61,13 @@ class MockServer:
         choice: dict[str, Any] = {"index": 0, "finish_reason": "stop"}
         written = self.reply(body) if self.reply else None
         if written is None and body.get("logprobs"):
-            likely = self.tokens(body) if self.tokens else {"A": 0.61, "B": 0.3, "3": 0.14}
-            first = {"token": "A", "logprob": -0.5, "top_logprobs": []}
+            likely = (
+                self.tokens(body) if self.tokens else {"A": math.exp(-0.5), "B": math.exp(-1.2), "3": math.exp(-2.0)}
+            )
+            top = max(likely, key=lambda token: likely[token])
+            first: dict[str, Any] = {"token": top, "logprob": math.log(likely[top])}
             first["top_logprobs"] = [{"token": token, "logprob": math.log(p)} for token, p in likely.items()]
-            choice |= {"message": {"role": "assistant", "content": "A"}, "logprobs": {"content": [first]}}
+            choice |= {"message": {"role": "assistant", "content": top}, "logprobs": {"content": [first]}}
         else:
             written = written if written is not None else smallest(_schema(body))
             choice["message"] = {"role": "assistant", "content": json.dumps(written)}
