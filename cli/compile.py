@@ -142,13 +142,16 @@ def _kept(compiler: "Compiler", out: Path, program: str, lm: str | None) -> None
 def _finished(compiled: "Compiled", out: Path, program: str, lm: str | None, as_json: bool) -> int:
     """Save the judge and say what was shown."""
     from . import render
+    from .report import write_page
 
     tested = compiled.result
     path = _saved(compiled.judge, compiled.training, out, program, lm)
+    page = write_page(out)
     if as_json:
         options.print_json(
             {
                 "judge": str(path),
+                "page": str(page) if page else None,
                 "result": tested.model_dump(mode="json"),
                 "certificate": compiled.training["certificate"],
                 "spent": compiled.training["spent"],
@@ -163,6 +166,8 @@ def _finished(compiled: "Compiled", out: Path, program: str, lm: str | None, as_
             render.console.print(tested.kept.told(), markup=False)
         render.console.print(_spent(compiled.training["spent"]), markup=False)
         render.console.print(f"judge: {path}   dicast show {path}", markup=False, soft_wrap=True)
+        if page:
+            render.console.print(f"page: {page}", markup=False, soft_wrap=True)
     return 0 if tested.outcome == "improved" else INCONCLUSIVE
 
 

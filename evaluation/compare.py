@@ -94,7 +94,9 @@ def _shares(name: str, first: NDArray[Any], second: NDArray[Any], groups: Codes,
     if p > ALPHA and only_first != only_second:
         difference = abs(only_first - only_second) / figure.n
         test += f"; {_needed((only_first + only_second) / figure.n, difference)} to show such a difference"
-    return PairedTest(name=name, difference=gap(name, figure, counts), p=_known(p), note=test)
+    return PairedTest(
+        name=name, difference=gap(name, figure, counts), alone=(only_first, only_second), p=_known(p), note=test
+    )
 
 
 def _needed(discordance: float, difference: float) -> str:

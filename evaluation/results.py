@@ -24,10 +24,15 @@ class Measure(Record):
 
 
 class PairedTest(Record):
-    """One test of a difference between two runs on the same cases."""
+    """One test of a difference between two runs on the same cases.
+
+    Attributes:
+        alone: of shares, cases that are right by the first run alone, and by the second alone.
+    """
 
     name: str
     difference: Measure
+    alone: tuple[int, int] | None = None
     p: float | None = None
     p_holm: float | None = Field(default=None, description="adjusted for all tests of the table (Holm 1979)")
     note: str = ""

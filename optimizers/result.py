@@ -47,6 +47,11 @@ class Result(Record):
     told: str
     kept: Check | None = None
 
+    @property
+    def decisive(self) -> PairedTest | None:
+        """The test of compiled against uncompiled by which the outcome was told."""
+        return _decisive(self.comparisons, self.objective)
+
     def row(self, name: str) -> Row:
         return next(row for row in self.rows if row.name == name)
 
@@ -84,9 +89,8 @@ def result(
 
 
 def _outcome(comparisons: Sequence[Comparison], objective: Objective) -> tuple[Outcome, str]:
-    """What the test of the objective's own figure says, or of accuracy where it has none."""
-    against = next(one for one in comparisons if one.second == UNCOMPILED)
-    test = _test(against, objective)
+    """What the decisive test says."""
+    test = _decisive(comparisons, objective.name)
     if test is None or test.p is None or test.difference.value is None:
         return "inconclusive", "the test part cannot tell: it has too few labelled cases with verdicts of both judges"
     gain = test.difference.value if test.name != "Brier" else -test.difference.value
@@ -98,9 +102,11 @@ def _outcome(comparisons: Sequence[Comparison], objective: Objective) -> tuple[O
     return "inconclusive", f"{told}: no significant difference ({test.note})"
 
 
-def _test(comparison: Comparison, objective: Objective) -> PairedTest | None:
-    by_name = {test.name: test for test in comparison.tests}
-    return by_name.get(objective.name) or by_name.get("accuracy") or by_name.get("spearman")
+def _decisive(comparisons: Sequence[Comparison], objective: str) -> PairedTest | None:
+    """The test of the objective's own figure; of accuracy or rank correlation where it has none."""
+    against = next(one for one in comparisons if one.second == UNCOMPILED)
+    tests = {test.name: test for test in against.tests}
+    return next((tests[name] for name in (objective, "accuracy", "spearman") if name in tests), None)
 
 
 def _known(value: float) -> float | None:

@@ -247,7 +247,7 @@ def test_ctrl_c_keeps_what_is_judged_and_the_same_command_goes_on(server: MockSe
         strikes = (10, 60)
 
         def answer(self, body: dict[str, Any]) -> dict[str, Any]:
-            answered = super().answer(body)
+            answered: dict[str, Any] = super().answer(body)
             if len(self.bodies) in self.strikes:
                 os.kill(os.getpid(), signal.SIGINT)
             return answered

@@ -125,7 +125,7 @@ def costs(leads: Sequence[Lead], spent: Sequence[float], unit: str) -> Chart | N
             plot.annotate(shortened(lead.run, 20), where, (away, 0), textcoords="offset points", ha=side, va="center")
         reach = max(2.0, (most / least) ** 0.6)  # room for the names
         plot.set_xlim(least / reach, most * reach)
-        plot.set_xticks(_round_costs(least / reach, most * reach), minor=False)
+        plot.set_xticks(round_costs(least / reach, most * reach), minor=False)
         plot.minorticks_off()
         plot.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
         plot.yaxis.set_major_formatter(axis_format(unit_of(leads[0].measure)))
@@ -139,7 +139,7 @@ def costs(leads: Sequence[Lead], spent: Sequence[float], unit: str) -> Chart | N
     )
 
 
-def _round_costs(least: float, most: float) -> list[float]:
+def round_costs(least: float, most: float) -> list[float]:
     """1, 2 and 5 times the powers of ten in between; the powers alone when those would be many."""
     powers = [10.0**power for power in range(math.floor(math.log10(least)), math.ceil(math.log10(most)) + 1)]
     steps = (1,) if len(powers) > 4 else (1, 2, 5)

@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def reliability(name: str, bins: Sequence[Bin], error: Measure | None) -> Chart | None:
+def reliability(name: str, bins: Sequence[Bin], error: Measure | None, beside: Sequence[Bin] = ()) -> Chart | None:
     """Accuracy over certainty, with how many verdicts stand in each bin.
 
     Args:
         error: the expected calibration error, named in the plot.
+        beside: the bins of another plot, with which this one shares its axes.
     """
     shown = [one for one in bins if one.accuracy.value is not None and one.accuracy.n]
     if not shown:
@@ -25,12 +26,12 @@ def reliability(name: str, bins: Sequence[Bin], error: Measure | None) -> Chart 
 
     def paint(axes: "Sequence[Axes]") -> None:
         plot, counts = axes
-        _diagonal(plot, shown)
+        _diagonal(plot, shown, [*shown, *beside])
         _counts(counts, shown)
         if error is not None:
             plot.text(0.03, 0.97, f"ECE {figure(error)}", weight="bold", va="top", transform=plot.transAxes)
         for each in axes:
-            each.set_xlim(min(0.5, min(one.low for one in shown)), 1.0)
+            each.set_xlim(min(0.5, *(one.low for one in (*shown, *beside))), 1.0)
             each.xaxis.set_major_formatter(axis_format("percent"))
         plot.tick_params(labelbottom=False)
 
@@ -46,7 +47,8 @@ def reliability(name: str, bins: Sequence[Bin], error: Measure | None) -> Chart 
     )
 
 
-def _diagonal(plot: "Axes", shown: Sequence[Bin]) -> None:
+def _diagonal(plot: "Axes", shown: Sequence[Bin], within: Sequence[Bin]) -> None:
+    """The points and their intervals; the axes leave room for all `within`."""
     plot.plot([0, 1], [0, 1], color=BASE, lw=1.2, ls=(0, (4, 4)))
     for one in shown:
         if one.accuracy.low is not None and one.accuracy.high is not None:
@@ -55,8 +57,8 @@ def _diagonal(plot: "Axes", shown: Sequence[Bin]) -> None:
     x, y = [one.certainty for one in shown], [one.accuracy.value or 0 for one in shown]
     plot.plot(x, y, color=JUDGE, lw=1.6)
     plot.plot(x, y, "o", color=JUDGE, ms=8, mec=PAPER)
-    floor = min([*y, *(one.low for one in shown), *(b.accuracy.low for b in shown if b.accuracy.low is not None)])
-    plot.set(ylim=(max(0.0, floor - 0.06), 1.04), ylabel="right, as people see it")
+    ends = [end for one in within for end in (one.low, one.accuracy.value, one.accuracy.low) if end is not None]
+    plot.set(ylim=(max(0.0, min(ends) - 0.06), 1.04), ylabel="right, as people see it")
     plot.yaxis.set_major_formatter(axis_format("percent"))
     where = plot.transAxes
     plot.text(0.985, 0.02, "below the dashes: too sure", ha="right", size=SMALL, color=SOFT, transform=where)

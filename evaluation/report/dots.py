@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..results import Evaluation, Measure
-from .drawing import BASE, JUDGE, PAPER, PEOPLE, SMALL, SOFT, Margins, drawn, shortened
+from .drawing import BASE, INK, JUDGE, PAPER, PEOPLE, SMALL, SOFT, Margins, drawn, shortened
 from .figures import MINUS, THIN, Lead, Unit, figure, interval, named, spoken, told, unit_of
 
 if TYPE_CHECKING:
@@ -39,9 +39,13 @@ class Dot:
     colour: str = JUDGE
 
 
-def forest(leads: Sequence[Lead]) -> Chart | None:
-    """Every run's leading figure against the baselines and what people agree among themselves."""
-    rows = [Dot(lead.run, lead.measure) for lead in leads] + _baselines(leads)
+def forest(leads: Sequence[Lead], led: str = "") -> Chart | None:
+    """Every run's leading figure against the baselines and what people agree among themselves.
+
+    Args:
+        led: the run that the others are only shown beside; empty: all are alike.
+    """
+    rows = [Dot(lead.run, lead.measure, JUDGE if led in ("", lead.run) else INK) for lead in leads] + _baselines(leads)
     ceiling = next((lead.ceiling for lead in leads if lead.ceiling is not None), None)
     if len(rows) < 2 and ceiling is None:
         return None
@@ -137,6 +141,8 @@ def dot_plot(
         if neutral is not None:
             plot.axvline(neutral, color=SOFT, lw=1.2)
         for place, row in enumerate(rows):
+            if row.colour == BASE and row.measure.value is not None:
+                plot.axvline(row.measure.value, color=BASE, lw=1.2, ls=(0, (4, 4)), alpha=0.6)
             _dot(plot, place, row, neutral)
             plot.text(low, place, shortened(row.name, most) + "   ", ha="right", va="center")
             said = figure(row.measure).removesuffix(f"{THIN}points")

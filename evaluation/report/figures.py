@@ -1,7 +1,7 @@
 """How figures are told: in percent, points or plain numbers; which one leads a run, and what it is held against."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..results import Evaluation, Measure
@@ -43,6 +43,10 @@ class Lead:
     def few(self) -> bool:
         """Whether there are too few independent labelled cases to say anything."""
         return (self.measure.groups or self.measure.n) < FEW
+
+    def beside(self, other: "Lead") -> "Lead":
+        """The same without baselines, which then stand with the other alone; the other itself as it is."""
+        return self if self is other else replace(self, baselines=(), margins={})
 
     def like(self, other: "Lead") -> bool:
         """Whether both are of the same figure, so that they can stand on one axis."""

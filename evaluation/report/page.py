@@ -1,24 +1,15 @@
-"""One HTML file that says how far a judge can be trusted, and shows every case where people say otherwise.
+"""One HTML file that says how far a judge can be trusted, and shows every case where people say otherwise."""
 
-The file loads nothing: its styles, its script and its drawings stand inside, and a content security policy lets nothing
-else run. Texts of cases are untrusted; the template escapes every one of them.
-"""
-
-import base64
-import hashlib
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
-from typing import Any
 
-from ... import __version__
 from ..results import Comparison
 from . import cases, charts, curves, dots
 from .dots import Chart
-from .drawing import needed
-from .figures import Lead, lead_of, named, p_value, told
+from .figures import Lead, lead_of
 from .headline import answers, calibration_error, headline
 from .parts import Part, compared, parts
 from .records import RunReport
+from .rendering import rendered
 
 Panels = list[tuple[str, Chart]]  # (the run's name when there are several, else empty; its chart)
 
@@ -44,10 +35,12 @@ def page(runs: Sequence[RunReport], comparisons: Sequence[Comparison] = (), *, t
     labels = [run for run in runs if run.evaluation.labels]
     more = {"trust": bool(tests), "wrong": bool(labels)}
     shown = [part for part in sections if part.tables or drawings[part.key] or more.get(part.key)]
-    return _rendered(
+    return rendered(
+        "template.html.j2",
+        script="page.js",
+        what="Judge report",
         title=title,
         now=now,
-        version=__version__,
         runs=runs,
         several=len(runs) > 1,
         headline=headline(runs, lead),
@@ -101,22 +94,3 @@ def _cost(leads: Sequence[Lead], runs: Sequence[RunReport]) -> Chart | None:
         return charts.costs(leads, [(one.usage.cost or 0.0) / max(1, one.cases) for one in found], "US dollars")
     spent = [(one.usage.prompt_tokens + one.usage.completion_tokens) / max(1, one.cases) for one in found]
     return charts.costs(leads, spent, "tokens")
-
-
-def _rendered(**values: Any) -> str:
-    jinja2 = needed("jinja2")
-    here = files(__package__)
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(lambda name: here.joinpath(name).read_text(encoding="utf-8")),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(told=told, named=named, p_value=p_value, drawing=jinja2.utils.markupsafe.Markup)
-    script = here.joinpath("page.js").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    style = here.joinpath("page.css").read_text(encoding="utf-8")
-    trusted = {"script": jinja2.utils.markupsafe.Markup(script), "style": jinja2.utils.markupsafe.Markup(style)}
-    text: str = environment.get_template("template.html.j2").render(digest=digest, **trusted, **values)
-    return text
