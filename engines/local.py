@@ -13,6 +13,8 @@ from typing import Any
 
 from ..errors import DeclarationError, ModelError
 
+PROMPTS_MIB = 1024  # of earlier prompts' states, so that their beginnings need not be read again; its default is 8 GiB
+
 _servers: dict[Path, "LocalServer"] = {}
 _lock = threading.Lock()
 
@@ -67,6 +69,7 @@ def _start(path: Path) -> LocalServer:
     parameters.verbosity = -1
     parameters.ui = False
     parameters.warmup = False
+    parameters.cache_ram_mib = PROMPTS_MIB
     try:
         handle = xllamacpp.Server(parameters)
     except RuntimeError as error:
