@@ -35,6 +35,10 @@ def of_pair(case: Case, verdict: Verdict) -> PairFeatures:
     scores` (of candidates read alone), `merged` (their sum, the margin of the verdict itself), `median` and `wins` of
     the criteria, `criterion 1` ..., `votes` of a panel, `member NAME`, `stated` (certainty in words, with its sign);
     `verdict` where there are no findings; `length` (log ratio of the characters).
+
+    Even: the sizes of the kinds of evidence, `|letters|` ..., `spread` of the criteria, `position effect` and whether
+    the `orders disagree`, the `tie share` where the judge could say tie, and the `mean score` of both candidates:
+    on PandaLM people call two bad ones a tie more often than two good ones.
     """
     readings = _readings(verdict)
     odd = _evidence(readings) if readings else {"verdict": _verdict_margin(verdict)}
@@ -47,6 +51,8 @@ def of_pair(case: Case, verdict: Verdict) -> PairFeatures:
         odd["votes"] = math.fsum(map(_sign, members))
     odd |= _named(separate) | _stated(readings)
     even |= _of_orders(readings) | _tie_share(readings)
+    if scores := mean_scores(readings):
+        even["mean score"] = _mean(scores)
     first, second = _log_lengths(case)
     return PairFeatures(odd | {LENGTH: first - second}, even)
 

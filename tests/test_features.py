@@ -24,6 +24,7 @@ def test_exchanging_the_candidates_negates_odd_features_and_keeps_even_ones_exac
         assert there.even == here.even
         seen |= {*here.odd, *here.even}
     told = {"letters", "agreed letters", "scores", "single scores", "merged", "median", "wins", "votes", "stated"}
+    told |= {"mean score"}
     assert seen >= told | {"criterion 1", "member m1", "length", "spread", "position effect", "tie share", "|letters|"}
 
 
@@ -67,6 +68,7 @@ def test_criteria_by_hand() -> None:
     assert found.odd["median"] == 0.5
     assert found.odd["wins"] == 1  # two won, one lost
     assert found.even["spread"] == pytest.approx(np.std([3.0, -0.5, 0.5]))
+    assert found.even["mean score"] == pytest.approx((5 + 3 + 2 + 2 + 4 + 4 + 1 + 1 + 3 + 2 + 3 + 4) / 12)
     assert "letters" not in found.odd
 
 

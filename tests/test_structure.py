@@ -349,6 +349,20 @@ def test_heads_are_fitted_and_the_cross_fitted_verdicts_measured(tmp_path):
     assert len(fitted.trials) == 2
 
 
+def test_a_search_with_heads_stopped_after_any_trial_resumes_to_the_same_end(tmp_path):
+    """Stopped between trials and struck within one, after the first look at it."""
+    space = {"care": ["plain", "careful"], "votes": [1, 3]}
+    given = {"objective": "log-loss", "fit_head": True, "trials": 4, "space": space}
+    whole = searched(tmp_path / "whole", **given)
+    assert whole.gain.value < 0
+    for done in range(1, 4):
+        folder = tmp_path / str(done)
+        assert searched(folder, **given | {"trials": done}).trials == whole.trials[:done]
+        with pytest.raises(OSError, match="killed"):
+            searched(folder, measure=struck(1, OSError("killed")), **given)
+        assert searched(folder, **given) == whole
+
+
 def test_a_look_with_too_few_labels_for_a_head_stops_nobody(tmp_path):
     labelled = {case.id: case for case in CASES}
     cases = [case if index % 2 else case.model_copy(update={"label": None}) for index, case in enumerate(CASES)]

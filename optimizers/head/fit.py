@@ -6,6 +6,9 @@ one standard error of the best, was tried in simulated worlds of 60 to 400 label
 nats wherever the judge knew something, and gained up to 0.028 where 60 labels met a judge near chance. The penalties
 already hold rich candidates back.
 
+A penalty shrinks margins, and a head fitted to votes is less sure than the majority is. So the chosen head is scaled by
+the margins that heads which lack a fold have on it (Platt 1999, section 2.3).
+
 The out-of-fold verdicts are of heads that were chosen without their fold as well (nested cross-fitting; Varma and Simon
 2006), so that a choice among many candidates does not flatter itself: that takes the fits without each two folds, which
 serve both.
@@ -31,6 +34,8 @@ from .texts import Texts
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Heads = dict[frozenset[int], Any]
 LEAST_LABELS = 20
 LEAST_GROUPS = 3  # one to measure on, one to choose on, one to fit to
 
@@ -64,9 +69,11 @@ class Task(Protocol):
 
     def plans(self) -> list[Plan]: ...
 
-    def fit(self, plan: Plan, rows: Rows) -> Any: ...
+    def fits(self, plan: Plan, chosen: Flags) -> list[Any]: ...
 
-    def losses(self, head: Any, rows: Rows) -> Floats: ...
+    def losses(self, head: Any) -> Floats: ...
+
+    def calibrated(self, head: Any, others: Sequence[Any], rows: Flags) -> Any: ...
 
 
 TASKS: Mapping[str, Any] = {"pair": Pairs, "score": Texts, "choice": Options}
@@ -92,12 +99,11 @@ def fit(
     task: Task = TASKS[kind](chosen_cases, [verdicts[index] for index in taught], length=length)
     fold = _folds(chosen_cases, folds, seed)
     plans = sorted(task.plans(), key=lambda plan: plan.complexity)
-    outer = [[task.fit(plan, np.flatnonzero(fold != k)) for k in range(fold.max() + 1)] for plan in plans]
-    losses = np.stack([_held_out(task, heads, fold) for heads in outer])
-    best = _least(losses)
-    head = task.fit(plans[best], np.arange(len(taught)))
-    inner = _chosen_without(task, plans, fold)
-    by_row = {index: outer[inner[k]][k] for index, k in zip(taught, fold.tolist(), strict=True)}
+    heads, losses, inner = _crossfitted(task, plans, fold)
+    best = int(losses.mean(axis=1).argmin())
+    head = _calibrated(task, heads[best], frozenset(), fold)
+    without = [_calibrated(task, heads[plan], frozenset({k}), fold) for k, plan in enumerate(inner)]
+    by_row = {index: without[k] for index, k in zip(taught, fold.tolist(), strict=True)}
     crossfitted = tuple(
         by_row.get(index, head)(case, verdict)
         for index, (case, verdict) in enumerate(zip(cases, verdicts, strict=True))
@@ -147,32 +153,29 @@ def _folds(cases: Sequence[Case], folds: int, seed: int) -> Rows:
     return fold
 
 
-def _held_out(task: Task, heads: Sequence[Any], fold: Rows) -> Floats:
-    """The (n,) loss of each case by the head that was fitted without its fold."""
-    losses = np.empty(len(fold))
-    for k, head in enumerate(heads):
-        rows = np.flatnonzero(fold == k)
-        losses[rows] = task.losses(head, rows)
-    return losses
-
-
-def _chosen_without(task: Task, plans: Sequence[Plan], fold: Rows) -> list[int]:
-    """For each fold the plan that the other folds choose among themselves."""
+def _crossfitted(task: Task, plans: Sequence[Plan], fold: Rows) -> tuple[list[Heads], Floats, list[int]]:
+    """Each plan's heads, by the folds that they have not seen: none, each one, each two; the (plans, n) losses of each
+    row by the head without its fold; and for each fold the plan that the other folds choose among themselves."""
     count = int(fold.max()) + 1
-    rows = [np.flatnonzero(fold == k) for k in range(count)]
-    losses = np.zeros((count, len(plans), len(fold)))  # [k]: by heads that never saw fold k
-    for j, k in combinations(range(count), 2):
-        both = np.flatnonzero((fold != j) & (fold != k))
-        for number, plan in enumerate(plans):
-            head = task.fit(plan, both)
-            losses[j, number, rows[k]] = task.losses(head, rows[k])
-            losses[k, number, rows[j]] = task.losses(head, rows[j])
-    return [_least(losses[k][:, fold != k]) for k in range(count)]
+    unseen = [frozenset(folds) for size in range(3) for folds in combinations(range(count), size)]
+    chosen = np.stack([~np.isin(fold, list(folds)) for folds in unseen])
+    heads: list[Heads] = []
+    losses, inner = np.empty((len(plans), len(fold))), np.zeros((count, len(plans)))
+    for number, plan in enumerate(plans):
+        heads.append(dict(zip(unseen, task.fits(plan, chosen), strict=True)))
+        told = {folds: task.losses(head) for folds, head in heads[-1].items()}
+        for k in range(count):
+            losses[number, fold == k] = told[frozenset({k})][fold == k]
+            inner[k, number] = sum(told[frozenset({j, k})][fold == j].sum() for j in range(count) if j != k)
+    return heads, losses, inner.argmin(axis=1).tolist()
 
 
-def _least(losses: Floats) -> int:
-    """The plan of least mean loss; the simplest of equal ones."""
-    return int(np.argmin(losses.mean(axis=1)))
+def _calibrated(task: Task, heads: Heads, unseen: frozenset[int], fold: Rows) -> Any:
+    """The head that has not seen some folds, calibrated on each other fold by the head that has not seen that one
+    either: on the cases that it was fitted to, any head is right too often."""
+    others = [k for k in range(int(fold.max()) + 1) if k not in unseen]
+    rows = np.stack([fold == k for k in others])
+    return task.calibrated(heads[unseen], [heads[unseen | {k}] for k in others], rows)
 
 
 def _table(plans: Sequence[Plan], losses: Floats, best: int, groups: Sequence[str]) -> tuple[Candidate, ...]:

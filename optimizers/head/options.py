@@ -9,9 +9,10 @@ from ...data import Case, Verdict
 from ...programs.features import LENGTH, of_options
 from ...programs.head import ChoiceHead
 from .likelihood import choices, fit_choices
-from .plan import PENALTIES, Plan, shares_of, told_apart
+from .plan import PENALTIES, Plan, as_large, shares_of, told_apart
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 
 class Options:
@@ -45,17 +46,30 @@ class Options:
         ]
         return plans or [Plan("base rate", (), PENALTIES[0])]
 
-    def fit(self, plan: Plan, rows: NDArray[np.int64]) -> ChoiceHead:
-        """The head of the plan, fitted to the rows."""
-        x, there = self.x[rows][:, :, [self.names.index(name) for name in plan.features]], self.there[rows]
-        scale = np.sqrt(np.square(x).sum(axis=(0, 1)) / there.sum())
-        scale[scale == 0] = 1.0
+    def fits(self, plan: Plan, chosen: Flags) -> list[ChoiceHead]:
+        """The heads of the plan, each fitted to the rows that it has chosen, (s, n)."""
+        x = self.x[:, :, [self.names.index(name) for name in plan.features]]
         bounded = np.array([name != LENGTH for name in plan.features], dtype=np.bool_)
-        w = fit_choices(x / scale, there, self.shares[rows], penalty=plan.penalty, bounded=bounded) / scale
-        return ChoiceHead(fitted=str(plan), n=len(rows), weights=dict(zip(plan.features, w.tolist(), strict=True)))
+        fitted = fit_choices(x, self.there, self.shares, chosen, penalty=plan.penalty, bounded=bounded)
+        return [
+            ChoiceHead(fitted=str(plan), n=n, weights=dict(zip(plan.features, w, strict=True)))
+            for n, w in zip(chosen.sum(axis=1).tolist(), fitted.tolist(), strict=True)
+        ]
 
-    def losses(self, head: ChoiceHead, rows: NDArray[np.int64]) -> Floats:
-        """The (n,) cross-entropies of the rows in nats, against the shares of people."""
+    def losses(self, head: ChoiceHead) -> Floats:
+        """The (n,) cross-entropies in nats, against the shares of people."""
+        return choices(np.where(self.there, self._read(head), -np.inf), self.shares)[0]
+
+    def calibrated(self, head: ChoiceHead, others: Sequence[ChoiceHead], rows: Flags) -> ChoiceHead:
+        """The head with its utilities scaled as suits people."""
+        which, seen = rows.argmax(axis=0), np.asarray(rows.any(axis=0))
+        utility = np.choose(which[:, None], [self._read(other) for other in others]) * seen[:, None]
+        x, one = as_large(utility, self._read(head) * seen[:, None])[..., None], np.ones(1, dtype=np.bool_)
+        ((factor,),) = fit_choices(x, self.there, self.shares, seen[None], penalty=PENALTIES[0], bounded=one).tolist()
+        return head.model_copy(update={"weights": {name: w * factor for name, w in head.weights.items()}})
+
+    def _read(self, head: ChoiceHead) -> Floats:
+        """The (n, k) utilities."""
         columns = [self.names.index(name) for name in head.weights]
-        utility = self.x[rows][:, :, columns] @ np.array(list(head.weights.values()))
-        return choices(np.where(self.there[rows], utility, -np.inf), self.shares[rows])[0]
+        utilities: Floats = self.x[:, :, columns] @ np.array(list(head.weights.values()))
+        return utilities

@@ -76,6 +76,16 @@ def told_apart(names: Sequence[str], values: Floats, *, centred: bool = False) -
     return [names[column] for column in kept], values[:, kept]
 
 
+def as_large(values: Floats, model: Floats) -> Floats:
+    """The values scaled to the mean square of the model; as they are where either is 0 throughout.
+
+    Heads of fewer cases are shrunk more by the same penalty: their margins must be as large as those of the head that
+    is scaled by them.
+    """
+    size, wanted = float(np.square(values).sum()), float(np.square(model).sum())
+    return values * math.sqrt(wanted / size) if size and wanted else values
+
+
 def _shares(said: Sequence[Sequence[str]], labels: Sequence[str]) -> Floats:
     code = {label: index for index, label in enumerate(labels)}
     shares = np.zeros((len(said), len(labels)))

@@ -14,6 +14,7 @@ from .likelihood import fit_squares
 from .plan import PENALTIES, Plan, matrix, told_apart
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 UNSIGNED = {LENGTH, "spread", "doubt"}  # more of it need not be better
 
 
@@ -48,25 +49,37 @@ class Texts:
         ]
         return plans or [Plan("mean of the labels", (), PENALTIES[0])]
 
-    def fit(self, plan: Plan, rows: NDArray[np.int64]) -> ScoreHead:
-        """The head of the plan, fitted to the rows."""
-        x, y = self.x[rows][:, [self.names.index(name) for name in plan.features]], self.y[rows]
-        centre, scale = x.mean(axis=0), x.std(axis=0)
-        scale[scale == 0] = 1.0
+    def fits(self, plan: Plan, chosen: Flags) -> list[ScoreHead]:
+        """The heads of the plan, each fitted to the rows that it has chosen, (s, n)."""
+        x = self.x[:, [self.names.index(name) for name in plan.features]]
         bounded = np.array([name not in UNSIGNED for name in plan.features], dtype=np.bool_)
-        w = fit_squares((x - centre) / scale, y - y.mean(), penalty=plan.penalty, bounded=bounded) / scale
-        intercept = float(y.mean() - centre @ w)
-        knots: Knots = rising(intercept + x @ w, y) if plan.isotonic else ()
-        weights = dict(zip(plan.features, w.tolist(), strict=True))
-        return ScoreHead(
-            fitted=str(plan), n=len(rows), weights=weights, intercept=intercept, knots=knots, lo=self.lo, hi=self.hi
-        )
+        intercepts, weights = fit_squares(x, self.y, chosen, penalty=plan.penalty, bounded=bounded)
+        heads = []
+        for rows, intercept, w in zip(chosen, intercepts.tolist(), weights, strict=True):
+            knots: Knots = rising(intercept + x[rows] @ w, self.y[rows]) if plan.isotonic else ()
+            given = dict(zip(plan.features, w.tolist(), strict=True))
+            heads.append(
+                ScoreHead(
+                    fitted=str(plan),
+                    n=int(rows.sum()),
+                    weights=given,
+                    intercept=intercept,
+                    knots=knots,
+                    lo=self.lo,
+                    hi=self.hi,
+                )
+            )
+        return heads
 
-    def losses(self, head: ScoreHead, rows: NDArray[np.int64]) -> Floats:
-        """The (n,) squared errors of the rows, in squared points of people's scale."""
+    def losses(self, head: ScoreHead) -> Floats:
+        """The (n,) squared errors, in squared points of people's scale."""
         columns = [self.names.index(name) for name in head.weights]
-        score = head.intercept + self.x[rows][:, columns] @ np.array(list(head.weights.values()))
+        score = head.intercept + self.x[:, columns] @ np.array(list(head.weights.values()))
         if head.knots:
             score = np.interp(score, *np.array(head.knots).T)
-        errors: Floats = np.square(np.clip(score, head.lo, head.hi) - self.y[rows])
+        errors: Floats = np.square(np.clip(score, head.lo, head.hi) - self.y)
         return errors
+
+    def calibrated(self, head: ScoreHead, others: Sequence[ScoreHead], rows: Flags) -> ScoreHead:
+        """The head as it is: a score claims no certainty."""
+        return head
