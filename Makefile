@@ -11,8 +11,9 @@ TYPED := .cache/typed
 demo: $(INSTALLED)
 	$(BIN)/dicast demo
 
+# A worker a core; each embedded model then gets one thread.
 test: $(INSTALLED)
-	$(BIN)/python -m pytest -q
+	DICAST_LOCAL_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist loadfile
 
 test-model: $(INSTALLED)
 	$(BIN)/python -m pytest -q -m judge_model
