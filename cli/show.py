@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 LONGEST = 400  # characters of a demo's field on a terminal; --json has all of them
 STYLES = {"+": "green", "-": "red", "@": "dim"}
+ROW = ("accuracy", "kappa", "spearman", "kendall")  # of each judge on the test part
 Line = tuple[int, str, str]  # indentation, text, style
 
 
@@ -126,11 +127,32 @@ def _lines(told: dict[str, Any]) -> Iterator[Line]:
     for when, share in told["accuracy"].items():
         between = f"[{share['low']:.3f}, {share['high']:.3f}]"
         yield 4, f"{when}: accuracy {share['value']:.3f} {between}, {share['hits']:,} of {share['n']:,}", ""
-    yield from _facts(told["training"], 4)
+    yield from _facts({name: _brief(name, value) for name, value in told["training"].items()}, 4)
     yield 2, "written by " + ", ".join(f"{name} {number}" for name, number in told["versions"].items()), "dim"
     other = [f"{name} {now}" for name, now in told["here"].items() if told["versions"].get(name) != now]
     if other:
         yield 2, f"here: {', '.join(other)}", "yellow"
+
+
+def _brief(name: str, value: Any) -> Any:
+    """A part of the training record in few words; --json has all of it."""
+    if name == "test" and isinstance(value, Mapping):
+        rows = {judge: row for judge, row in value.items() if isinstance(row, Mapping) and "figures" in row}
+        return {**value, **{judge: _row(row) for judge, row in rows.items()}}
+    if name == "parts" and isinstance(value, Mapping):
+        return ", ".join(f"{part} {n}" for part, n in value.items())
+    if name == "baselines" and isinstance(value, list):
+        return {str(one.get("name")): one for one in value if _is_figure(one) and one["n"]}
+    if name == "spent" and isinstance(value, Mapping) and isinstance(value.get("usage"), Mapping):
+        calls, minutes = value["usage"].get("calls", 0), value.get("minutes", 0.0)
+        return f"{calls:,} calls, {minutes:.1f} minutes"
+    return value[:12] if name == "cases" and isinstance(value, str) else value
+
+
+def _row(row: Mapping[str, Any]) -> str:
+    """One judge on the test part."""
+    shown = [f"{name} {_plain(row['figures'][name])}" for name in ROW if name in row["figures"]]
+    return "; ".join([*shown, f"{row.get('calls', 0):.1f} calls"])
 
 
 def _judge(told: dict[str, Any], at: int) -> Iterator[Line]:

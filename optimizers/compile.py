@@ -16,7 +16,7 @@ from ..data import Case, Judged
 from ..data.split import split
 from ..engines.ledger import Budget
 from ..errors import BudgetSpent, DeclarationError
-from ..programs.baselines import ReviewerAverage
+from ..programs.baselines import Longer, Majority, ReviewerAverage
 from ..programs.head import Head
 from ..programs.judge import Judge
 from .certificates.certify import Certificate, certify, check
@@ -126,7 +126,9 @@ class Compiler:
             parts = split(self.cases, parts=self.recipe.parts.shares, seed=self.recipe.seed)
             return {name: [case.id for case in part] for name, part in parts.items()}
 
-        return {name: [by_id[one] for one in ids] for name, ids in self.steps.once("split", dealt).items()}
+        parts = {name: [by_id[one] for one in ids] for name, ids in self.steps.once("split", dealt).items()}
+        self.telling.step("split", ", ".join(f"{name} {len(part)}" for name, part in parts.items()))
+        return parts
 
     def _learnt(self) -> dict[str, Judge]:
         """The judges to test: uncompiled, after each step that added something, and compiled."""
@@ -260,12 +262,12 @@ class Compiler:
         part = self.parts["test"]
 
         def made() -> dict[str, Any]:
-            runs: dict[str, Sequence[Judged]] = {}
+            runs: dict[str, Sequence[Judged]] = _told(ReviewerAverage(), part)
             if self.baseline is not None:
                 runs[self.baseline.name] = self.evidence.of(self.baseline, part, "test")
-            runs |= _reviewer_average(part)
+            bars = runs | _told(Longer(), part) | _told(Majority().fit(self.parts["train"]), part)
             runs |= {name: self.evidence.decided(judge, part, "test") for name, judge in variants.items()}
-            found = result(runs, self.objective, seed=self.recipe.seed, identity=identity(self.judge))
+            found = result(runs, self.objective, bars=bars, seed=self.recipe.seed, identity=identity(self.judge))
             if certificate is not None and certificate.threshold is not None:
                 sides = _certainties(runs[COMPILED])
                 kept = check(certificate, *sides, groups=[case.split_key for case in part], seed=self.recipe.seed)
@@ -303,9 +305,8 @@ def _certainties(verdicts: Sequence[Judged]) -> tuple[list[float], list[bool]]:
     return sure, [one.winner == one.human_winner for one in verdicts]
 
 
-def _reviewer_average(part: Sequence[Case]) -> dict[str, list[Judged]]:
-    """The baseline of reviewers, where all cases have one with a history."""
-    judge = ReviewerAverage()
+def _told(judge: Judge, part: Sequence[Case]) -> dict[str, Sequence[Judged]]:
+    """The verdicts of a judge that asks no model, by its name; none where it cannot judge such cases."""
     try:
         return {judge.name: [Judged.of(case, judge(case)) for case in part]}
     except DeclarationError:

@@ -50,7 +50,8 @@ class Result(Record):
     @property
     def decisive(self) -> PairedTest | None:
         """The test of compiled against uncompiled by which the outcome was told."""
-        return _decisive(self.comparisons, self.objective)
+        against = next(one for one in self.comparisons if one.second == UNCOMPILED)
+        return _decisive(against, self.objective)
 
     def row(self, name: str) -> Row:
         return next(row for row in self.rows if row.name == name)
@@ -63,12 +64,19 @@ class Result(Record):
 
 
 def result(
-    runs: Mapping[str, Sequence[Judged]], objective: Objective, *, seed: int, identity: Mapping[str, Any]
+    runs: Mapping[str, Sequence[Judged]],
+    objective: Objective,
+    *,
+    bars: Mapping[str, Sequence[Judged]],
+    seed: int,
+    identity: Mapping[str, Any],
 ) -> Result:
     """Judges side by side.
 
     Args:
         runs: name -> verdicts of the test part; `uncompiled` and `compiled` are among them.
+        bars: what costs less thought, alike: a compiled judge that does not beat these is told so. Those that are not
+            among the runs get no row.
         identity: of the signature lines; the judge's name is put in.
     """
     taken = {name: columns(judged) for name, judged in runs.items()}
@@ -81,16 +89,19 @@ def result(
         )
         for name, judged in runs.items()
     )
-    others = [(name, taken[name]) for name in runs if name != COMPILED]
-    comparisons = compare([(COMPILED, taken[COMPILED]), *others], seed)
+    others = taken | {name: columns(judged) for name, judged in bars.items() if name not in runs}
+    comparisons = compare([(COMPILED, others.pop(COMPILED)), *others.items()], seed)
     outcome, told = _outcome(comparisons, objective)
+    if unbeaten := [one.second for one in comparisons if one.second in bars and not _beaten(one, objective)]:
+        told += f"; not shown to be better than {', '.join(unbeaten)}"
     n = max((one.cases for one in comparisons), default=0)
     return Result(objective=objective.name, n=n, rows=rows, comparisons=comparisons, outcome=outcome, told=told)
 
 
 def _outcome(comparisons: Sequence[Comparison], objective: Objective) -> tuple[Outcome, str]:
     """What the decisive test says."""
-    test = _decisive(comparisons, objective.name)
+    against = next(one for one in comparisons if one.second == UNCOMPILED)
+    test = _decisive(against, objective.name)
     if test is None or test.p is None or test.difference.value is None:
         return "inconclusive", "the test part cannot tell: it has too few labelled cases with verdicts of both judges"
     gain = test.difference.value if test.name != "Brier" else -test.difference.value
@@ -102,11 +113,15 @@ def _outcome(comparisons: Sequence[Comparison], objective: Objective) -> tuple[O
     return "inconclusive", f"{told}: no significant difference ({test.note})"
 
 
-def _decisive(comparisons: Sequence[Comparison], objective: str) -> PairedTest | None:
+def _decisive(comparison: Comparison, objective: str) -> PairedTest | None:
     """The test of the objective's own figure; of accuracy or rank correlation where it has none."""
-    against = next(one for one in comparisons if one.second == UNCOMPILED)
-    tests = {test.name: test for test in against.tests}
+    tests = {test.name: test for test in comparison.tests}
     return next((tests[name] for name in (objective, "accuracy", "spearman") if name in tests), None)
+
+
+def _beaten(comparison: Comparison, objective: Objective) -> bool:
+    test = _decisive(comparison, objective.name)
+    return test is not None and test.p is not None and test.p <= ALPHA and (test.difference.value or 0.0) > 0
 
 
 def _known(value: float) -> float | None:

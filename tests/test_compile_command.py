@@ -1,0 +1,120 @@
+"""`dicast compile` on a judge whose accuracy and cost by setting are known: what is told, written, and refused."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from known_judge import SPACE, Known
+
+from dicast.cli import run
+from dicast.programs import PROGRAMS, Program
+from dicast.programs.judgefile import read
+
+N = 200
+RECIPE = {"space": SPACE, "trials": 18, "head": False, "baseline": None, "risk": 0.3}
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(PROGRAMS, "known", Program("known", Known, "a judge that is known", "-", "pairs", "1"))
+    rows = [
+        {
+            "id": f"{index:04}", "query": f"question {index}", "response_a": "x", "response_b": "yy",
+            "label": "ab"[index * 7 % 5 % 2], "meta": {"ease": (index + 0.5) / N},
+        }
+        for index in range(N)
+    ]  # fmt: skip
+    write("labels.jsonl", rows)
+    Path("recipe.yaml").write_text(json.dumps(RECIPE))
+
+
+def write(path: str, rows: list[dict[str, Any]]) -> None:
+    Path(path).write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_what_a_compilation_tells(capsys: pytest.CaptureFixture[str]) -> None:
+    """The best structure, its calls and the right verdicts (42 and 60 of 70) follow from the tables of `known_judge`;
+    the intervals are those of `evaluate`, whose own tests have their sources."""
+    assert run(["compile", "known", "--cases", "labels.jsonl", "--recipe", "recipe.yaml"]) == 0
+    told = capsys.readouterr()
+    lines = [line.rstrip() for line in told.out.splitlines()]
+    assert lines[:5] == [
+        "test part, n = 70  accuracy              agreement             kappa                  ECE                   "
+        "log-loss              calls  tokens",
+        "uncompiled         0.600 [0.483, 0.707]  0.600 [0.483, 0.707]  0.186 [-0.064, 0.414]  0.200 [0.106, 0.345]  "
+        "0.778 [0.615, 0.941]  2.0    200",
+        "compiled           0.857 [0.757, 0.921]  0.857 [0.757, 0.921]  0.699 [0.474, 0.838]   0.057 [0.015, 0.189]  "
+        "0.421 [0.305, 0.538]  10.0   1,000",
+        "majority           0.600 [0.483, 0.707]",
+        "longer             0.400 [0.293, 0.517]",
+    ]
+    assert lines[5:9] == [
+        "accuracy +0.257 [+0.144, +0.356] against the uncompiled judge, n = 70, p = 7.63e-06",
+        "Verdicts of certainty 0 or more disagree with people in at most 30 % of cases, with 95 % confidence: of 30 "
+        "labelled cases 30 are kept (100 % [88.6 %, 100 %]),",
+        "and 3 of these disagree.",
+        "Of 70 other labelled cases 70 are kept, and 10 of these disagree with people: 14.3 % [7.07 %, 24.7 %], which "
+        "leaves room for the certified 30 %.",
+    ]
+    assert lines[9].startswith("spent: 7,290 calls (0 more from the cache), 656,100 prompt + 72,900 generated tokens, ")
+    assert lines[10:] == [
+        "judge: compiled/known-labels/known.judge.json   dicast show compiled/known-labels/known.judge.json",
+        "page: compiled/known-labels/report.html",
+    ]
+    steps = [line for line in told.err.splitlines() if not line.startswith("structure  trial ")]
+    assert steps[:7] == [
+        "split  train 70, select 30, certify 30, test 70",
+        "structure  tried: 18 structures on 1,375 cases; 6 stopped, 0 unusable",
+        "structure  ended: trials",
+        "structure  chosen: trial 13 (best): care=careful, votes=5",
+        "structure  accuracy: 0.890, at the start 0.690",
+        "structure  difference: +0.200 [+0.120, +0.280], better than the start; on the cases that chose it",
+        "structure  calls: 10.0 a verdict, at the start 2.0",
+    ]
+    assert Path("compiled/known-labels/report.html").exists()
+
+
+def test_a_judge_that_does_not_beat_what_costs_nothing_is_told_so(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [json.loads(line) for line in Path("labels.jsonl").read_text().splitlines()]
+    write("labels.jsonl", [row | {f"response_{row['label']}": "the longer one"} for row in rows])
+    command = ["compile", "known", "--cases", "labels.jsonl", "--recipe", "recipe.yaml", "--trials", "0"]
+    assert run(command) == 2
+    assert "".join(capsys.readouterr().out.splitlines()[5:7]) == (
+        "accuracy +0.000 [-0.028, +0.028] against the uncompiled judge, n = 70, p = 1: no significant difference "
+        "(McNemar, exact); not shown to be better than longer, majority"
+    )
+
+
+def test_too_few_labels_end_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["compile", "known", "--cases", "labels.jsonl", "--limit", "30"]) == 2
+    assert "compile: 30 labelled cases; at least 40 are needed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--recipe", "none.yaml"], "recipe none.yaml: cannot be read"),
+        (["--objective", "beauty"], "objective 'beauty': there is none. Use one of "),
+        (["--set", "care=none"], "judge 'known'"),
+        (["--budget", "euros=3"], "write calls=, tokens=, cost= or minutes="),
+        (["--prompts", "copro"], "'copro' is not one of"),
+        (["--resume"], "--resume: compiled/known-labels holds no compilation"),
+    ],
+)
+def test_what_is_wrong_is_one_clear_line(capsys: pytest.CaptureFixture[str], more: list[str], told: str) -> None:
+    assert run(["compile", "known", "--cases", "labels.jsonl", *more]) == 3
+    assert told in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_second_call_tells_the_same_and_judges_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["compile", "known", "--cases", "labels.jsonl", "--recipe", "recipe.yaml", "--json"]
+    assert run(command) == 0
+    first = json.loads(capsys.readouterr().out)
+    before = Path(first["judge"]).read_bytes()
+    assert run([*command, "--resume"]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert {**again, "spent": first["spent"]} == first
+    assert read(first["judge"]).judge.settings["care"] == "careful"
+    assert json.loads(before)["judge"] == json.loads(Path(first["judge"]).read_text())["judge"]
