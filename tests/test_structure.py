@@ -277,6 +277,14 @@ def test_an_interrupt_before_the_first_trial_is_done_has_nothing_to_give(tmp_pat
         searched(tmp_path, measure=struck(1, KeyboardInterrupt()))
 
 
+def test_structures_that_cannot_judge_do_not_count(tmp_path):
+    space = {"care": ["plain", "broken", "careful", "sloppy"]}
+    for seed in range(4):
+        found = searched(tmp_path / str(seed), space=space, trials=3, seed=seed)
+        assert sum(trial.status != "unusable" for trial in found.trials) == 3
+        assert found == searched(tmp_path / str(seed), space=space, trials=3, seed=seed)
+
+
 def test_a_structure_that_cannot_judge_is_unusable_and_the_search_goes_on(tmp_path):
     found = searched(tmp_path, space={"care": ["plain", "broken", "careful"]}, trials=3)
     (unusable,) = [trial for trial in found.trials if trial.status == "unusable"]

@@ -125,7 +125,7 @@ def search(
         objective: a name of `objective.OBJECTIVES`.
         folder: holds the journal.
         measure: the verdicts of a judge on cases, usage included; fewer than there are cases mean that it was stopped.
-        trials: structures at most, those of an earlier call included.
+        trials: structures at most, those of an earlier call included, and those that cannot judge left out.
         fit_head: measure each structure by the cross-fitted verdicts of a head fitted to it.
         cost: of a verdict, the second objective; None searches for the first alone, and the front is over calls.
             Tokens are an estimate: what the cache answered carries no count and is taken to be as long as the rest.
@@ -144,12 +144,12 @@ def search(
     with only_writer(folder / LOCK, folder):
         study = Study(folder / JOURNAL, arena.space, arena.identity, two=cost is not None, seed=seed)
         ended = _run(arena, study, trials, on_trial)
-    return _searched(arena, study.attempts[:trials], prefer, ended)
+    return _searched(arena, _within(study.attempts, trials), prefer, ended)
 
 
 def _run(arena: Arena, study: Study, trials: int, on_trial: Callable[[Trial], None] | None) -> Ended:
     try:
-        while len(study.attempts) < trials:
+        while _usable(study.attempts) < trials:
             proposal = study.propose()
             if proposal is None:
                 return "exhausted"
@@ -162,6 +162,16 @@ def _run(arena: Arena, study: Study, trials: int, on_trial: Callable[[Trial], No
             raise
         return "budget" if isinstance(error, BudgetSpent) else "interrupted"
     return "trials"
+
+
+def _usable(attempts: Sequence[Attempt]) -> int:
+    """What cannot judge costs next to nothing and does not count."""
+    return sum(one.trial.status != "unusable" for one in attempts)
+
+
+def _within(attempts: Sequence[Attempt], trials: int) -> Sequence[Attempt]:
+    """The first ones, with at most so many usable among them."""
+    return [one for number, one in enumerate(attempts, start=1) if _usable(attempts[:number]) <= trials]
 
 
 def _searched(arena: Arena, attempts: Sequence[Attempt], prefer: Prefer, ended: Ended) -> Searched:
