@@ -22,8 +22,18 @@ class Usage(Record):
     cached: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    counted: int = Field(default=0, description="answers of the cache whose tokens are known")
+    cached_tokens: int = Field(default=0, description="prompt and completion tokens of these")
     cost: float | None = Field(default=None, description="US dollars; None when no price is known")
     seconds: float = Field(default=0.0, description="summed over calls, so it can exceed the wall time")
+
+    @property
+    def tokens_asked(self) -> float | None:
+        """Tokens of all answers, paid and cached: of unknown ones as many as the mean of the others; None when all are
+        unknown."""
+        asked, known = self.calls + self.cached, self.calls + self.counted
+        total = self.prompt_tokens + self.completion_tokens + self.cached_tokens
+        return total * asked / known if known else None if asked else 0.0
 
     def __add__(self, other: "Usage") -> "Usage":
         costs = [cost for cost in (self.cost, other.cost) if cost is not None]
@@ -32,6 +42,8 @@ class Usage(Record):
             cached=self.cached + other.cached,
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
+            counted=self.counted + other.counted,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
             cost=sum(costs) if costs else None,
             seconds=self.seconds + other.seconds,
         )

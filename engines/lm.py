@@ -101,7 +101,7 @@ class MeteredLM(dspy.LM):
             before = self.transport.attempts
             result = super().__call__(prompt, messages=messages, **kwargs)
             if self.transport.attempts == before:
-                charge(Usage(cached=1))
+                charge(_cached(result))
             return result
 
     @contextmanager
@@ -127,6 +127,14 @@ class MeteredLM(dspy.LM):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
+
+
+def _cached(answer: Any) -> Usage:
+    """An answer of the cache; DSPy keeps the tokens of those to a whole `Request` alone."""
+    usage = answer.usage if isinstance(answer, Response) else None
+    if usage is None or usage.input_tokens is None:
+        return Usage(cached=1)
+    return Usage(cached=1, counted=1, cached_tokens=usage.input_tokens + (usage.output_tokens or 0))
 
 
 def _with_model(request: Request, model: str) -> Request:

@@ -89,15 +89,14 @@ def only_kind(cases: Iterable[Case]) -> Kind:
 def cost(run: Columns, unit: Literal["calls", "tokens"] = "calls") -> float:
     """Calls or tokens a case, those that the cache answered included: other cases will not be in the cache.
 
-    Tokens of cached calls are taken to be as many as those of the others; NaN when the cache answered all.
+    Tokens are an estimate where the cache does not know how many its answers had; NaN where it answered all so.
     """
     usage, asked = run.usage, run.usage.calls + run.usage.cached
     if not run.cases or not asked:
         return 0.0 if run.cases else math.nan
     if unit == "calls":
         return asked / run.cases
-    paid = usage.prompt_tokens + usage.completion_tokens
-    return paid / usage.calls * asked / run.cases if usage.calls else math.nan
+    return math.nan if usage.tokens_asked is None else usage.tokens_asked / run.cases
 
 
 def _accuracy(run: Columns) -> float:

@@ -47,10 +47,9 @@ class PerVerdict:
     @classmethod
     def of(cls, verdicts: Sequence[Judged]) -> "PerVerdict":
         usage = sum((one.usage for one in verdicts), Usage())
-        asked = (usage.calls + usage.cached) / max(1, len(verdicts))
-        paid = max(1, usage.calls)
-        tokens = usage.prompt_tokens + usage.completion_tokens
-        return cls(calls=asked, tokens=asked * tokens / paid, cost=asked * (usage.cost or 0.0) / paid)
+        n, asked = max(1, len(verdicts)), usage.calls + usage.cached
+        cost = asked * (usage.cost or 0.0) / max(1, usage.calls)
+        return cls(calls=asked / n, tokens=(usage.tokens_asked or 0.0) / n, cost=cost / n)
 
 
 class Spending:

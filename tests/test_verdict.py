@@ -95,10 +95,31 @@ def test_a_probability_stays_between_zero_and_one(fields: dict[str, Any]) -> Non
 
 
 def test_usage_is_added_field_by_field() -> None:
-    first = Usage(calls=1, cached=2, prompt_tokens=30, completion_tokens=4, cost=0.5, seconds=0.25)
-    second = Usage(calls=10, cached=20, prompt_tokens=300, completion_tokens=40, cost=0.25, seconds=0.5)
-    expected = Usage(calls=11, cached=22, prompt_tokens=330, completion_tokens=44, cost=0.75, seconds=0.75)
+    first = Usage(
+        calls=1, cached=2, prompt_tokens=30, completion_tokens=4, counted=1, cached_tokens=9, cost=0.5, seconds=0.25
+    )
+    second = Usage(
+        calls=10, cached=20, prompt_tokens=300, completion_tokens=40, counted=2, cached_tokens=80, cost=0.25, seconds=1
+    )
+    expected = Usage(
+        calls=11,
+        cached=22,
+        prompt_tokens=330,
+        completion_tokens=44,
+        counted=3,
+        cached_tokens=89,
+        cost=0.75,
+        seconds=1.25,
+    )
     assert first + second == second + first == expected
+
+
+def test_answers_of_unknown_length_are_as_long_as_the_others() -> None:
+    paid = Usage(calls=2, prompt_tokens=100, completion_tokens=20)
+    assert (Usage().tokens_asked, paid.tokens_asked) == (0, 120)
+    assert (paid + Usage(cached=1, counted=1, cached_tokens=30)).tokens_asked == 150
+    assert (paid + Usage(cached=3)).tokens_asked == 300
+    assert Usage(cached=3).tokens_asked is None
 
 
 def test_adding_no_usage_changes_nothing() -> None:
