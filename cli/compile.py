@@ -9,10 +9,11 @@ import click
 from ..errors import BudgetSpent
 from . import INCONCLUSIVE, STOPPED, options
 from .running import default_workers, parse_budget, parse_settings, prepare_models
-from .wanted import answered_by
+from .wanted import answered_by, has_models
 
 if TYPE_CHECKING:
     from ..optimizers.compile import Compiled, Compiler
+    from ..optimizers.recipe import Baseline
     from ..optimizers.result import Result
     from ..programs import Judge
 
@@ -111,13 +112,21 @@ def _recipe(file: Path | None, given: dict[str, Any]) -> Any:
     return read_recipe(file, **changed) if file else recipe("compile", changed)
 
 
-def _baseline(name: str | None, judge: Any) -> Any:
-    """The plain program beside the judge, with the model of its first stage; None where it is that program itself."""
+def _baseline(wanted: "Baseline | None", judge: Any) -> Any:
+    """The plain judge beside the judge, with the model of its first stage if it comes with none; None where it is that
+    judge itself, or asks a model and the judge does not."""
     from ..programs import build
 
-    if name is None or name == judge.name or not judge.stages():
+    if wanted is None:
         return None
-    return build(name).bind(judge.stages()[0].model)
+    plain, models = build(wanted.judge, **wanted.set), [stage.model for stage in judge.stages()]
+    same = (plain.name, plain.settings()) == (judge.name, judge.settings())
+    if same or (plain.stages() and not models):
+        return None
+    if plain.stages() and not has_models(plain):
+        plain.bind(models[0])
+    plain.name = wanted.title
+    return plain
 
 
 def _saved(judge: "Judge", training: dict[str, Any], out: Path, program: str, lm: str | None) -> Path:

@@ -264,7 +264,7 @@ class Compiler:
         def made() -> dict[str, Any]:
             runs: dict[str, Sequence[Judged]] = _told(ReviewerAverage(), part)
             if self.baseline is not None:
-                runs[self.baseline.name] = self.evidence.of(self.baseline, part, "test")
+                runs[self.baseline.name] = self.evidence.decided(self.baseline, part, "test")
             bars = runs | _told(Longer(), part) | _told(Majority().fit(self.parts["train"]), part)
             runs |= {name: self.evidence.decided(judge, part, "test") for name, judge in variants.items()}
             found = result(runs, self.objective, bars=bars, seed=self.recipe.seed, identity=identity(self.judge))

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from ..data.case import Record
 from ..data.rows import explain
@@ -36,6 +36,19 @@ class Parts(Record):
         return {name: share for name, share in self.model_dump().items() if share}
 
 
+class Baseline(Record):
+    """A plain judge to stand beside the compiled one: a program, a YAML or a judge file, and its settings."""
+
+    judge: str = "direct"
+    set: dict[str, Any] = Field(default_factory=dict, description="parameters of it")
+
+    @property
+    def title(self) -> str:
+        """Its name in tables."""
+        told = ", ".join(f"{name}={value}" for name, value in self.set.items())
+        return f"{self.judge} ({told})" if told else self.judge
+
+
 class Recipe(Record):
     """The steps of a compilation; everything has a default."""
 
@@ -54,7 +67,12 @@ class Recipe(Record):
     prefer: Prefer = "best"
     risk: Annotated[float, Field(gt=0, le=0.5)] = 0.1
     delta: Annotated[float, Field(gt=0, le=0.25)] = 0.05
-    baseline: str | None = Field(default="direct", description="a plain program beside it on the test part")
+    baseline: Baseline | None = Field(default=Baseline(), description="beside it on the test part; a name will do")
+
+    @field_validator("baseline", mode="before")
+    @classmethod
+    def _named(cls, value: Any) -> Any:
+        return {"judge": value} if isinstance(value, str) else value
 
     def prompt_options(self, objective: str, workers: int) -> "PromptOptions":
         """How prompts are searched for.

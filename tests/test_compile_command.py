@@ -87,6 +87,21 @@ def test_a_judge_that_does_not_beat_what_costs_nothing_is_told_so(capsys: pytest
     )
 
 
+def test_a_baseline_with_settings_stands_beside_the_judge(capsys: pytest.CaptureFixture[str]) -> None:
+    baseline = {"judge": "known", "set": {"care": "careful", "votes": 5}}
+    Path("recipe.yaml").write_text(json.dumps(RECIPE | {"trials": 0, "baseline": baseline}))
+    assert run(["compile", "known", "--cases", "labels.jsonl", "--recipe", "recipe.yaml"]) == 2
+    table, told = capsys.readouterr().out.splitlines()[:4], read("compiled/known-labels/known.judge.json").training
+    assert [line.split("  ")[0] for line in table[1:]] == ["known (care=careful, votes=5)", "uncompiled", "compiled"]
+    assert str(told["told"]).endswith("; not shown to be better than known (care=careful, votes=5), majority")
+
+
+def test_the_judge_itself_is_no_baseline(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("recipe.yaml").write_text(json.dumps(RECIPE | {"trials": 0, "baseline": "known"}))
+    assert run(["compile", "known", "--cases", "labels.jsonl", "--recipe", "recipe.yaml"]) == 2
+    assert capsys.readouterr().out.splitlines()[1].startswith("uncompiled")
+
+
 def test_too_few_labels_end_with_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["compile", "known", "--cases", "labels.jsonl", "--limit", "30"]) == 2
     assert "compile: 30 labelled cases; at least 40 are needed" in capsys.readouterr().err
