@@ -1,15 +1,13 @@
 """The programs by name: what each does, where it comes from, what it judges and what it costs.
 
-Judges of other packages are found by the entry-point group `dicast.judges`. A `.yaml` file is a judge as well, and so
-is a `.judge.json` file.
+Judges of other packages are found by the entry-point group `dicast.judges`.
 """
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
 
 from ..errors import DeclarationError
 from .baselines import Longer, Majority, MatrixFactorisation, ReviewerAverage, ThirdPerson
@@ -17,7 +15,6 @@ from .choose import Choose
 from .direct import Direct
 from .fennec import Fennec
 from .judge import Judge
-from .panel import Panel
 from .perse import Perse, PersePairwise
 from .persona import PersonaJudge
 from .pref import Pref
@@ -117,20 +114,6 @@ def plugins() -> Mapping[str, Program | Exception]:
     return found
 
 
-def build(name: str, **settings: Any) -> Judge:
-    """A new judge of a registered program, of another package's, of a YAML file, or of a judge file.
-
-    Args:
-        settings: structural parameters, as in `branches=3, readout="probability"`.
-
-    Raises:
-        DeclarationError: an unknown program, a file that holds no judge, an unknown parameter, or a value that it
-            cannot take.
-    """
-    judge = _read(name) if is_file(name) else fresh(name)
-    return judge.set(**settings)
-
-
 def fresh(name: str) -> Judge:
     """A new judge of a program, ours or another package's, as it comes; raises as `find`, or when it is no judge."""
     judge = find(name).build()
@@ -153,20 +136,6 @@ def title(name: str) -> str:
     return Path(name).name.removesuffix(SAVED) if name.endswith(SAVED) else Path(name).stem
 
 
-def build_panel(
-    name: str, models: Sequence[str] = (), *, samples: int = 1, pool: str = "majority", **settings: Any
-) -> Panel:
-    """A panel of one program, a member for each model string (none: one member, its LMs to be bound).
-
-    Args:
-        models: `provider/model`, or `role=provider/model,...`, one a member.
-        samples: how often each member judges.
-        pool: "mean", "median", "majority" or "probability".
-    """
-    members = [build(name, **settings).bind(model) for model in models] or [build(name, **settings)]
-    return Panel(members, pool=pool, samples=samples)
-
-
 def find(name: str) -> Program:
     """The program of this name, of ours or of another package.
 
@@ -183,16 +152,6 @@ def find(name: str) -> Program:
         hint = f"Did you mean {close[0]!r}?" if close else others
         raise DeclarationError(f"judge {name!r}: there is no such program. {hint}")
     return program
-
-
-def _read(path: str) -> Judge:
-    if path.endswith(SAVED):
-        from .judgefile import load
-
-        return load(path)
-    from .declared import read_judge
-
-    return read_judge(path)
 
 
 def _described(name: str, make: Callable[..., Judge]) -> Program:

@@ -27,8 +27,8 @@ from dicast.evaluation.results import Measure, PairedTest
 from dicast.evaluation.sensitivity import sensitivity
 from dicast.optimizers.compile import Compiler
 from dicast.optimizers.recipe import Recipe
+from dicast.programs import build
 from dicast.programs.judge import Judge, verdict_of
-from dicast.programs.registry import build
 
 NOW = "21 November 2026"
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"

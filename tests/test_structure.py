@@ -22,8 +22,8 @@ from dicast.optimizers.structure.racing import Race
 from dicast.optimizers.structure.search import JOURNAL, LOCK, Searched, search
 from dicast.optimizers.structure.space import Space, space_of, with_settings
 from dicast.optimizers.structure.study import Attempt, Study
+from dicast.programs import PROGRAMS, build, build_panel
 from dicast.programs.judge import Judge
-from dicast.programs.registry import PROGRAMS, build, build_panel
 
 Measure = Callable[[Judge, Sequence[Case]], Sequence[Judged]]
 CASES = known_cases(60)
