@@ -102,6 +102,7 @@ def judge_cases(
         identity = wanted.identity(judge) | {
             "data": digest, "seed": seed, "limit": limit if seed is not None else None,
             "no_ties": source.no_ties, "no_refusals": source.no_refusals, "aspect": source.aspect,
+            **({"max_chars": source.max_chars} if source.max_chars else {}),
         }  # fmt: skip
         prepare_models(judge)
         done = folder.open(

@@ -59,7 +59,7 @@ scale_option = click.option(
 
 
 def case_options(function: Function) -> Function:
-    """--cases, --data, --fields, --scale, --aspect, --skip-bad."""
+    """--cases, --data, --fields, --scale, --aspect, --max-chars, --skip-bad."""
     folder = click.Path(path_type=Path, file_okay=False)
     options = [
         click.option(
@@ -72,6 +72,7 @@ def case_options(function: Function) -> Function:
         click.option("--fields", multiple=True, callback=parse_fields, help="Other column names: OURS=THEIRS,..."),
         scale_option,
         click.option("--aspect", help="Only cases of this aspect."),
+        click.option("--max-chars", type=click.IntRange(1), help="Only cases of at most so many characters in all."),
         click.option("--skip-bad", is_flag=True, help="Write bad rows to a rejects file and go on."),
     ]
     for option in reversed(options):
@@ -88,6 +89,7 @@ class CaseSource:
     fields: Mapping[str, str] = field(default_factory=dict)
     scale: Scale = (1, 5)
     aspect: str | None = None
+    max_chars: int | None = None
     no_ties: bool = False
     no_refusals: bool = False
 
@@ -121,6 +123,7 @@ class CaseSource:
         else:
             cases = read_cases(self.source, fields=self.fields, scale=self.scale, rejects=rejects)
         wanted = (case for case in cases if self.aspect is None or case.aspect == self.aspect)
+        wanted = (case for case in wanted if self.max_chars is None or characters(case) <= self.max_chars)
         wanted = (case for case in wanted if not (self.no_refusals and has_refusal(case)))
         return (case for case in wanted if not (self.no_ties and is_tie(case)))
 
@@ -162,6 +165,12 @@ class CaseSource:
             return None
         with tempfile.TemporaryDirectory() as folder, Rejects(Path(folder) / "rejects") as rejects:
             return sum(1 for _ in self.cases(rejects))
+
+
+def characters(case: Case) -> int:
+    """Of the request, the turns before it, and all candidates."""
+    texts = (case.query, *(turn.text for turn in case.history), *(candidate.text for candidate in case.candidates))
+    return sum(map(len, texts))
 
 
 def is_tie(case: Case) -> bool:

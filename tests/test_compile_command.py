@@ -102,6 +102,16 @@ def test_the_judge_itself_is_no_baseline(capsys: pytest.CaptureFixture[str]) -> 
     assert capsys.readouterr().out.splitlines()[1].startswith("uncompiled")
 
 
+def test_only_short_cases_are_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [json.loads(line) for line in Path("labels.jsonl").read_text().splitlines()]
+    write("labels.jsonl", [row | {"response_a": "x" * (1 + number)} for number, row in enumerate(rows)])
+    most = len("question 119") + len("yy") + 120
+    command = ["compile", "known", "--cases", "labels.jsonl", "--recipe", "recipe.yaml", "--trials", "0"]
+    assert run([*command, "--max-chars", str(most)]) in (0, 2)
+    parts = json.loads(Path("compiled/known-labels/split.json").read_text())
+    assert sorted(one for part in parts.values() for one in part) == [f"{number:04}" for number in range(120)]
+
+
 def test_too_few_labels_end_with_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["compile", "known", "--cases", "labels.jsonl", "--limit", "30"]) == 2
     assert "compile: 30 labelled cases; at least 40 are needed" in capsys.readouterr().err
