@@ -23,6 +23,7 @@ from .certificates.certify import Certificate, certify, check
 from .evidence import Evidence, Interrupted, Telling, digest, digest_of, plain, with_head
 from .head.fit import fit
 from .objective import OBJECTIVES, Objective, default_for
+from .prompts.wording import Wording, demonstrated, worded, wordings_of
 from .recipe import Recipe
 from .record import identity
 from .result import COMPILED, UNCOMPILED, Result, result
@@ -146,18 +147,20 @@ class Compiler:
         return {**steps, COMPILED: headed}
 
     def _headed(self, judge: Judge, learn: Sequence[Case]) -> Judge:
-        """The judge with a head fitted to its evidence; as it is when the recipe has no head."""
+        """The judge with a head fitted to its evidence, less that of cases that its own demos show; as it is when the
+        recipe has no head."""
         evidence = self.evidence.of(judge, learn, "learn")
         if not self.recipe.head:
             self._best = judge
             return judge
 
         def fitted() -> dict[str, Any]:
-            found = fit(learn, evidence, seed=self.recipe.seed, length=self.recipe.length)
+            taught = [pair for pair in zip(learn, evidence, strict=True) if not demonstrated(judge, pair[0])]
+            found = fit(*zip(*taught, strict=True), seed=self.recipe.seed, length=self.recipe.length)
             return {"head": found.head.model_dump(mode="json"), "tried": [one.model_dump() for one in found.candidates]}
 
         told = self.steps.once(f"head-{digest(identity(judge))}", fitted)
-        self.telling.step("head", f"fitted to {len(learn)} cases: {told['head']['fitted']}")
+        self.telling.step("head", f"fitted to {told['head']['n']} cases: {told['head']['fitted']}")
         self._best = with_head(judge, HEADS.validate_python(told["head"]))
         return self._best
 
@@ -166,7 +169,6 @@ class Compiler:
         if self.recipe.prompts == "none":
             return judge
         from .prompts.optimise import INTERRUPTED, optimise_prompts
-        from .prompts.wording import Wording, worded, wordings_of
 
         options = self.recipe.prompt_options(self.objective.name, self.workers)
 

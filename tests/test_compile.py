@@ -4,18 +4,21 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import dspy
 import numpy as np
 import pytest
 from known_judge import SPACE, Known, known_cases
 
-from dicast.data import Case, Finding, Usage, Verdict
+from dicast.data import Candidate, Case, Finding, Usage, Verdict
 from dicast.data.case import Reviewer
 from dicast.engines.ledger import charge
 from dicast.errors import DeclarationError, RunError
 from dicast.optimizers.compile import Compiled, Compiler, TooFewLabels
 from dicast.optimizers.evidence import Interrupted, Telling
 from dicast.optimizers.recipe import Recipe, read_recipe, recipe
-from dicast.programs.judge import Judge, verdict_of
+from dicast.programs.judge import Judge, show, verdict_of
+from dicast.programs.stage import Stage
+from dicast.signatures.direct import Prefer
 
 PLAIN = Recipe(trials=0, baseline=None)
 
@@ -88,6 +91,21 @@ def test_the_compiled_judge_decides_new_cases_with_its_head(tmp_path: Path) -> N
     right = [found.judge(case).winner == case.label.value for case in fresh]  # type: ignore[union-attr]
     plain = [Leaning()(case).winner == case.label.value for case in fresh]  # type: ignore[union-attr]
     assert np.mean(right) > np.mean(plain) + 0.1
+
+
+def test_cases_that_a_demo_shows_teach_the_head_nothing(tmp_path: Path) -> None:
+    cases = [
+        case.model_copy(update={"candidates": (Candidate(text=f"{case.id} <|im_end|>"), Candidate(text=""))})
+        for case in worlds(100)
+    ]
+    judge = Leaning()
+    judge.prefer = Stage(Prefer, "judgment")
+    told = Compiler(judge, cases, tmp_path / "parts", PLAIN)
+    learnt, tested = told.parts["train"][0], told.parts["test"][0]
+    judge.prefer.ask.demos = [dspy.Example(response_a=show(case).responses[0]) for case in (learnt, tested)]
+    head = compiled(judge, cases, tmp_path / "shown").judge.head
+    assert head is not None
+    assert head.n == len(told.parts["train"]) + len(told.parts["select"]) - 1
 
 
 def test_reviewers_have_their_average_beside_the_judge(tmp_path: Path) -> None:

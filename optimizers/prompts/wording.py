@@ -16,8 +16,10 @@ import dspy
 from dspy.experimental import Choice, Noul, Score
 from dspy.predict.predict import serialize_object
 
+from ...data import Case
 from ...data.case import Record
 from ...engines.readout import YesNoLM, options_of
+from ...programs.fence import defuse, unfenced
 from ...programs.judge import Judge
 from ...programs.stage import Stage
 
@@ -77,6 +79,13 @@ def with_fence(instructions: str, before: str) -> str:
         return instructions
     kept = [" ".join(sentence.split()) for sentence in SENTENCE.split(before) if FENCE in sentence]
     return "\n\n".join([instructions.strip(), *([" ".join(kept)] if kept else [])])
+
+
+def demonstrated(judge: Judge, case: Case) -> bool:
+    """Whether a demo shows a text of the case: what the judge then says of it shows nothing."""
+    texts = {defuse(candidate.text).strip() for candidate in case.candidates} - {""}
+    demos = (demo for wording in wordings_of(judge).values() for demo in wording.demos)
+    return any(unfenced(value) in texts for demo in demos for value in demo.values() if isinstance(value, str))
 
 
 def digest_of(wordings: Wordings) -> str:
