@@ -94,13 +94,13 @@ def command(
             render.errors.print(f"dicast: {error}", markup=False)
             return INCONCLUSIVE
         try:
-            return _finished(compiler.run(), out, program, lm, as_json)
+            return _finished(compiler.run(), out, program, as_json)
         except Interrupted:
-            _kept(compiler, out, program, lm)
+            _kept(compiler, out, program)
             return STOPPED
         except BudgetSpent as error:
             render.errors.print(f"dicast: {error} The compilation goes on where it stopped.", markup=False)
-            _kept(compiler, out, program, lm)
+            _kept(compiler, out, program)
             return INCONCLUSIVE
 
 
@@ -119,42 +119,43 @@ def _baseline(wanted: "Baseline | None", judge: Any) -> Any:
 
     if wanted is None:
         return None
-    plain, models = build(wanted.judge, **wanted.set), [stage.model for stage in judge.stages()]
+    plain, asked = build(wanted.judge, **wanted.set), judge.stages()
     same = (plain.name, plain.settings()) == (judge.name, judge.settings())
-    if same or (plain.stages() and not models):
+    if same or (plain.stages() and not asked):
         return None
-    if plain.stages() and not has_models(plain):
-        plain.bind(models[0])
+    if not has_models(plain):
+        for stage in plain.stages():
+            stage.use(asked[0].model, trusted=asked[0].trusted)
     plain.name = wanted.title
     return plain
 
 
-def _saved(judge: "Judge", training: dict[str, Any], out: Path, program: str, lm: str | None) -> Path:
+def _saved(judge: "Judge", training: dict[str, Any], out: Path, program: str) -> Path:
     from ..programs.judgefile import save
     from ..programs.registry import title
 
     path = out / f"{title(program)}.judge.json"
-    save(judge, path, training=training, certificate=training.get("certificate"), lm=lm)
+    save(judge, path, training=training, certificate=training.get("certificate"))
     return path
 
 
-def _kept(compiler: "Compiler", out: Path, program: str, lm: str | None) -> None:
+def _kept(compiler: "Compiler", out: Path, program: str) -> None:
     """Save the best so far of a compilation that was stopped."""
     from . import render
 
     best = compiler.best_so_far()
     if best is not None:
-        path = _saved(*best, out, program, lm)
+        path = _saved(*best, out, program)
         render.errors.print(f"best so far, not tested: {path}", markup=False, soft_wrap=True)
 
 
-def _finished(compiled: "Compiled", out: Path, program: str, lm: str | None, as_json: bool) -> int:
+def _finished(compiled: "Compiled", out: Path, program: str, as_json: bool) -> int:
     """Save the judge and say what was shown."""
     from . import render
     from .report import write_page
 
     tested = compiled.result
-    path = _saved(compiled.judge, compiled.training, out, program, lm)
+    path = _saved(compiled.judge, compiled.training, out, program)
     page = write_page(out)
     if as_json:
         options.print_json(

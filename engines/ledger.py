@@ -8,7 +8,7 @@ import math
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
@@ -48,6 +48,8 @@ class Ledger:
     parent: "Ledger | None" = None
     stages: dict[str, Usage] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _asking: int = field(default=0, repr=False)
+    _answered: threading.Condition = field(default_factory=threading.Condition, repr=False)
     _started: float = field(default_factory=time.monotonic, repr=False)
 
     def add(self, stage: str, usage: Usage) -> None:
@@ -60,6 +62,29 @@ class Ledger:
     def total(self) -> Usage:
         with self._lock:
             return sum(self.stages.values(), Usage())
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """A question under way. Where those that others have begun could use up the calls, it waits for their answers,
+        so that no more calls are made than the budget allows, however many ask at once.
+
+        Raises:
+            BudgetSpent, DeclarationError: see `check`.
+        """
+        with self.parent.asking() if self.parent is not None else nullcontext():
+            with self._answered:
+                self._answered.wait_for(lambda: not self._asking or self._has_room())
+                self.check()
+                self._asking += 1
+            try:
+                yield
+            finally:
+                with self._answered:
+                    self._asking -= 1
+                    self._answered.notify_all()
+
+    def _has_room(self) -> bool:
+        return self.budget.calls is None or self.total.calls + self._asking < self.budget.calls
 
     def check(self) -> None:
         """Refuse the next call when the budget is used up.

@@ -59,7 +59,7 @@ class ModelString:
         """Parse `provider/model[@url]`; MLflow's `provider:/model` is taken too.
 
         Raises:
-            ModelError: no provider, no model, or a URL that is not http(s).
+            ModelError: no provider, no model, a URL that is not http(s), or one that holds a key.
         """
         model, _, endpoint = text.strip().partition("@http")
         provider, slash, name = model.replace(":/", "/", 1).partition("/")
@@ -69,9 +69,10 @@ class ModelString:
         url = f"http{endpoint}".rstrip("/") if endpoint else _default_endpoint(provider)
         if url and (urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname):
             raise ModelError(f"model {text!r}: {url!r} is not an http(s) address.")
-        if url and urlsplit(url).password:
+        if url and (urlsplit(url).username is not None or urlsplit(url).query):
             raise ModelError(
-                f"model {model!r}: its address holds a password. Put the key in {provider.upper()}_API_KEY instead."
+                f"model {model!r}: its address holds a user, a key or a query. Put the key in "
+                f"{provider.upper()}_API_KEY instead."
             )
         return cls(provider, name, url)
 
@@ -84,25 +85,29 @@ def _default_endpoint(provider: str) -> str | None:
     return url.rstrip("/") if url else None
 
 
-_lms: "dict[tuple[str, bool], MeteredLM]" = {}
+_lms: "dict[tuple[str, bool, bool], MeteredLM]" = {}
 _lock = threading.Lock()
 
 
-def get_lm(text: str, *, cache: bool = True) -> "MeteredLM":
+def get_lm(text: str, *, cache: bool = True, trusted: bool = True) -> "MeteredLM":
     """The LM of a model string; the same object for the same string, so that equal calls meet.
+
+    Args:
+        trusted: the user has named its address. One that a judge file names gets no key, unless the environment names
+            it as well (OPENAI_API_BASE, ...), or whoever wrote the file could have the user's keys sent to himself.
 
     Raises:
         ModelError: an unknown model, a missing key or a weights file that cannot be used.
     """
     parsed = ModelString.parse(text)
     with _lock:
-        key = (parsed.identity, cache)
+        key = (parsed.identity, cache, trusted)
         if key not in _lms:
-            _lms[key] = _build(parsed, cache)
+            _lms[key] = _build(parsed, cache, trusted)
         return _lms[key]
 
 
-def _build(parsed: ModelString, cache: bool) -> "MeteredLM":
+def _build(parsed: ModelString, cache: bool, trusted: bool) -> "MeteredLM":
     from .lm import MeteredLM, Transport
 
     if parsed.provider == "local":
@@ -119,8 +124,10 @@ def _build(parsed: ModelString, cache: bool) -> "MeteredLM":
         )
         return MeteredLM(identity, transport, cache=cache)
     if parsed.endpoint:
+        known = trusted or parsed.endpoint == _default_endpoint(parsed.provider)
+        key = os.environ.get(f"{parsed.provider.upper()}_API_KEY") if known else None
         transport = Transport(
-            _endpoint_engine(parsed.endpoint, os.environ.get(f"{parsed.provider.upper()}_API_KEY")),
+            _endpoint_engine(parsed.endpoint, key),
             wire_model=f"endpoint/{parsed.model}",
             pricing=None,
             schema=True,

@@ -4,7 +4,6 @@ The folder is like one of `dicast judge`: a kill loses nothing, `dicast evaluate
 """
 
 import hashlib
-import json
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 from ..data import Case, Judged
 from ..engines.runner import RunFolder, read_verdicts, run_cases
 from ..programs.judge import Judge
+from ..programs.saved import saved
 
 OnVerdict = Callable[[Judged], None]
 
@@ -44,12 +44,9 @@ def record(
 
 
 def identity(judge: Judge) -> dict[str, Any]:
-    """What evidence depends on: the program, its structure, models, instructions and demos; not its own head, but the
-    heads and thresholds of its members."""
-    state = judge.dump_state(json_mode=True)
-    inside = {path: one for path, one in judge.named_sub_modules(Judge) if one is not judge}
-    heads = {path: [one.head and one.head.model_dump(mode="json"), one.threshold] for path, one in inside.items()}
-    told = json.dumps([state, heads] if heads else state, sort_keys=True, ensure_ascii=False, default=str)
+    """What evidence depends on: all that a judge file holds of the judge but its own head and threshold; the files that
+    its settings name count by what they hold."""
+    told = saved(judge).model_dump_json(exclude={"head", "threshold"})
     return {
         "judge": judge.name,
         "settings": judge.settings(),

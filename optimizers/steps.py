@@ -47,12 +47,10 @@ class Steps:
     def once(self, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """What the step gave: made now, or read back when it was made before."""
         path = self.folder / f"{name}.json"
-        if path.exists():
-            told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            return told
-        made = make()
-        write_whole(path, _lines(made))
-        return json.loads(path.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+        if not path.exists():
+            write_whole(path, _lines(make()))
+        told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return told
 
 
 def _lines(told: dict[str, Any]) -> str:

@@ -8,7 +8,6 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import dspy
 from dspy.predict.parameter import Parameter
@@ -120,10 +119,10 @@ def _filled(record: SavedJudge) -> Judge:
     _fill_stages(judge, record)
     _fill_learned(judge, record)
     judge.head, judge.threshold = record.head, record.threshold
-    for model in record.lm.values():
-        _refuse_keys(model)
     if record.lm:
-        judge.bind(Roles(record.lm))
+        judge.bind(Roles({role: ModelString.parse(model).identity for role, model in record.lm.items()}))
+        for stage in judge.stages():
+            stage.use(stage.model, trusted=False)
     return judge
 
 
@@ -239,19 +238,7 @@ def _models(judge: Judge, lm: str | None) -> dict[str, str]:
     elif len(set(models.values())) == 1:
         models = {"judge": next(iter(models.values()))}
     models = {role: model for role, model in models.items() if model}
-    return {role: _refuse_keys(model) for role, model in models.items()}
-
-
-def _refuse_keys(model: str) -> str:
-    """The model string with its endpoint; raises DeclarationError when it holds a user, a password or a query."""
-    parsed = ModelString.parse(model)
-    address = urlsplit(parsed.endpoint or "")
-    if address.username is not None or address.query:
-        raise DeclarationError(
-            f"model '{parsed.provider}/{parsed.model}': its address holds a user, a key or a query. "
-            f"Put the key in {parsed.provider.upper()}_API_KEY instead."
-        )
-    return parsed.identity
+    return {role: ModelString.parse(model).identity for role, model in models.items()}
 
 
 def as_json(value: Mapping[str, Any]) -> Any:

@@ -109,7 +109,7 @@ class Stage(dspy.Module):
     ) -> None:
         super().__init__()
         self.ask = dspy.Predict(signature)
-        self.role, self.model = role, ""
+        self.role, self.model, self.trusted = role, "", True
         self.max_tokens, self.temperature, self.attempts = max_tokens, temperature, attempts
         self.check, self.reader = check, reader
 
@@ -117,6 +117,22 @@ class Stage(dspy.Module):
     def reads_probabilities(self) -> bool:
         outputs = [field.annotation for field in self.ask.signature.output_fields.values()]
         return all(isinstance(kind, type) and issubclass(kind, (Choice, Score, Noul)) for kind in outputs)
+
+    @property
+    def lm(self) -> Any:
+        """The LM that answers: DSPy's own choice for the predictor, the model bound to the stage, or DSPy's setting.
+
+        Raises:
+            ModelError: there is none, or it cannot be used.
+        """
+        lm = self.ask.lm or (get_lm(self.model, trusted=self.trusted) if self.model else dspy.settings.lm)
+        if lm is None:
+            raise ModelError(f"stage {self.role!r}: no LM is bound. Give --lm, or call judge.bind('provider/model').")
+        return lm
+
+    def use(self, model: str, *, trusted: bool = True) -> None:
+        """Be answered by this model; `trusted` as in `get_lm`."""
+        self.model, self.trusted = model, trusted
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """The prediction; a probability stage adds `coverage`, the least mass that stood on a question's options, and
@@ -126,12 +142,9 @@ class Stage(dspy.Module):
             ParseFailure, Refusal, ContextOverflow, Infrastructure: see `errors`.
             ModelError: the model cannot be used at all (no key, unknown name, no token probabilities).
         """
-        lm = self.ask.lm or (get_lm(self.model) if self.model else dspy.settings.lm)
-        if lm is None:
-            raise ModelError(f"stage {self.role!r}: no LM is bound. Give --lm, or call judge.bind('provider/model').")
+        lm = self.lm
         inputs = {name: inputs[name] for name in self.ask.signature.input_fields if name in inputs} | inputs
-        with stage_of_calls(self.role) as ledger, dspy.context(disable_history=True):
-            ledger.check()
+        with stage_of_calls(self.role) as ledger, ledger.asking(), dspy.context(disable_history=True):
             try:
                 return self._read(lm, inputs) if self.reads_probabilities else self._write(lm, inputs)
             except lm_errors.LMNotConfiguredError as error:
@@ -140,7 +153,10 @@ class Stage(dspy.Module):
                     f"model {lm.model!r}: no API key. Set {keys} in the environment or in .env."
                 ) from error
             except HOPELESS as error:
-                raise ModelError(f"model {lm.model!r}: {_one_line(error)}") from error
+                told = _one_line(error)
+                if isinstance(error, lm_errors.LMAuthError) and not self.trusted:
+                    told += f" A judge file names this address, so no key was sent. To send it: --lm {self.model}"
+                raise ModelError(f"model {lm.model!r}: {told}") from error
             except lm_errors.ContextWindowExceededError as error:
                 raise ContextOverflow(f"stage {self.role!r}: {_one_line(error)}") from error
             except lm_errors.LMError as error:

@@ -39,7 +39,7 @@ class Staged(dspy.Module):
                 f"{self.kind} {self.name!r} has no role {sorted(unknown)[0]!r}. Its roles: {', '.join(sorted(known))}."
             )
         for stage in self.stages():
-            stage.model = models[stage.role]
+            stage.use(models[stage.role])
         return self
 
     def hparams(self) -> dict[str, HParam]:

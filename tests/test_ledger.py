@@ -4,6 +4,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -167,6 +168,31 @@ def test_calls_answered_by_the_cache_are_free() -> None:
     ledger = Ledger(budget=Budget(calls=1))
     ledger.add("judgment", Usage(cached=100))
     ledger.check()
+
+
+def asked(ledger: Ledger, times: int, usage: Usage) -> int:
+    """How many of so many questions, asked all at once, are allowed."""
+
+    def ask(_: int) -> bool:
+        try:
+            with ledger.asking():
+                time.sleep(0.002)
+                ledger.add("judgment", usage)
+                return True
+        except BudgetSpent:
+            return False
+
+    with ThreadPoolExecutor(16) as pool:
+        return sum(pool.map(ask, range(times)))
+
+
+def test_many_that_ask_at_once_make_no_more_calls_than_the_budget_allows() -> None:
+    run = Ledger(budget=Budget(calls=20))
+    assert asked(Ledger(parent=run), 60, Usage(calls=1)) == run.total.calls == 20
+
+
+def test_what_the_cache_answers_is_waited_for_and_not_refused() -> None:
+    assert asked(Ledger(budget=Budget(calls=1)), 60, Usage(cached=1)) == 60
 
 
 def test_a_budget_is_read_from_words() -> None:

@@ -106,7 +106,7 @@ class Failures(BaseCallback):
 @contextmanager
 def quiet() -> Iterator[None]:
     """Keep DSPy's prints, progress bars and log lines off the screen, and Optuna's warnings of what DSPy chose."""
-    from tqdm import tqdm  # type: ignore[import-untyped]
+    from tqdm import tqdm
 
     shown, levels = tqdm.__init__, {name: logging.getLogger(name).level for name in LOGGERS}
     with ExitStack() as stack:

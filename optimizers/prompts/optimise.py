@@ -201,8 +201,7 @@ def _prompt_lm(contest: Contest, options: PromptOptions) -> Any:
     if options.method in OF_DEMOS:
         return None
     stages = stages_of(contest.bench.judge)
-    model = options.prompt_lm or next((stages[path].model for path in contest.tuned if stages[path].model), "")
-    lm = get_lm(model) if model else dspy.settings.lm
+    lm = get_lm(options.prompt_lm) if options.prompt_lm else stages[contest.tuned[0]].lm
     return lm.copy(**WRITTEN)
 
 

@@ -133,7 +133,7 @@ def with_settings(judge: Judge, settings: Mapping[str, Any]) -> Judge:
         kind, stages = _stages(copy, name)
         for stage in stages:
             if kind == MODEL:
-                stage.model = str(value)
+                stage.use(str(value), trusted=stage.trusted or value != stage.model)
             elif kind == INSTRUCTIONS:
                 stage.ask.signature = stage.ask.signature.with_instructions(str(value))
             else:
