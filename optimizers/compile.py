@@ -5,7 +5,9 @@ little and the same call goes on to the same judge. The test part is judged once
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,16 +23,17 @@ from ..programs.head import Head
 from ..programs.judge import Judge
 from .certificates.certify import Certificate, certify, check
 from .evidence import Evidence, Interrupted, Telling, digest, digest_of, plain, with_head
-from .head.fit import fit
-from .objective import OBJECTIVES, Objective, default_for
+from .head.fit import TooFewVerdicts, fit
+from .objective import OBJECTIVES, Objective, default_for, only_kind
 from .prompts.wording import Wording, demonstrated, worded, wordings_of
 from .recipe import Recipe
 from .record import identity
 from .result import COMPILED, UNCOMPILED, Result, result
 from .spending import PerVerdict, Spending
 from .steps import Steps
+from .structure.front import Trial
 from .structure.search import search
-from .structure.space import space_of, with_settings
+from .structure.space import Space, Values, space_of, with_settings
 from .training import training_record
 
 LEAST = 40  # labelled cases: below, no part has enough to learn from or to test on
@@ -67,7 +70,8 @@ class Compiler:
 
     Raises:
         TooFewLabels: fewer than 40 labelled cases.
-        DeclarationError: an objective that is not for these cases.
+        DeclarationError: an objective that is not for these cases, cases of one id, or a recipe whose space, stages or
+            models the judge cannot take.
         RunError: the folder holds another compilation.
     """
 
@@ -86,12 +90,16 @@ class Compiler:
         self.judge, self.recipe, self.workers, self.telling = plain(judge), recipe, workers, telling or Telling()
         self.baseline = baseline
         self.cases = [case for case in cases if case.label is not None]
+        if repeated := [name for name, times in Counter(case.id for case in self.cases).items() if times > 1]:
+            raise DeclarationError(f"compile: several cases have the id {repeated[0]!r}. Give each its own.")
         if len(self.cases) < LEAST:
             raise TooFewLabels(
                 f"compile: {len(self.cases)} labelled cases; at least {LEAST} are needed to learn from some and test "
                 "on others. Label more, and see power in docs/measuring.md for how many show a difference."
             )
         self.objective = _objective(recipe, self.cases)
+        self.space = _space(recipe, self.judge)
+        self._check_prompts()
         self.steps = Steps(folder, self._identity())
         self.spending = Spending(folder / "spent.json", budget)
         self.evidence = Evidence(folder / "evidence", self.spending, self.telling, workers)
@@ -148,18 +156,23 @@ class Compiler:
 
     def _headed(self, judge: Judge, learn: Sequence[Case]) -> Judge:
         """The judge with a head fitted to its evidence, less that of cases that its own demos show; as it is when the
-        recipe has no head."""
+        recipe has no head, or there are too few verdicts for one."""
         evidence = self.evidence.of(judge, learn, "learn")
+        self._best = judge
         if not self.recipe.head:
-            self._best = judge
             return judge
 
         def fitted() -> dict[str, Any]:
             taught = [pair for pair in zip(learn, evidence, strict=True) if not demonstrated(judge, pair[0])]
-            found = fit(*zip(*taught, strict=True), seed=self.recipe.seed, length=self.recipe.length)
+            cases, verdicts = [case for case, _ in taught], [verdict for _, verdict in taught]
+            found = fit(cases, verdicts, seed=self.recipe.seed, length=self.recipe.length)
             return {"head": found.head.model_dump(mode="json"), "tried": [one.model_dump() for one in found.candidates]}
 
-        told = self.steps.once(f"head-{digest(identity(judge))}", fitted)
+        try:
+            told = self.steps.once(f"head-{digest(identity(judge))}", fitted)
+        except TooFewVerdicts as error:
+            self.telling.step("head", f"left out: {error}")
+            return judge
         self.telling.step("head", f"fitted to {told['head']['n']} cases: {told['head']['fitted']}")
         self._best = with_head(judge, HEADS.validate_python(told["head"]))
         return self._best
@@ -170,15 +183,14 @@ class Compiler:
             return judge
         from .prompts.optimise import INTERRUPTED, optimise_prompts
 
-        options = self.recipe.prompt_options(self.objective.name, self.workers)
-
         def optimised() -> dict[str, Any]:
-            with self._search(judge):
+            again = len(self.parts["train"]) + len(self.parts["select"])
+            with self._search(judge, others=1 + (self.space is not None), again=again) as budget:
                 found = optimise_prompts(
                     judge,
                     self.parts["train"],
                     self.parts["select"],
-                    options,
+                    self.recipe.prompt_options(self.objective.name, self.workers, budget),
                     on_trial=lambda trial: self.telling.step("prompts", trial.told()),
                     stop=self.telling.stop,
                 )
@@ -190,9 +202,12 @@ class Compiler:
             return {**told, "stopped": found.stopped, "wordings": wordings, "trials": trials}
 
         try:
-            told = self.steps.once("prompts", optimised)
+            told = self.steps.once("prompts", optimised, cut_short=lambda made: bool(made["stopped"]))
         except BudgetSpent:
-            told = self.steps.once("prompts", lambda: {"chosen": 0, "trials": [], "stopped": "budget", "wordings": {}})
+            none: dict[str, Any] = {"chosen": 0, "trials": [], "stopped": "budget", "wordings": {}}
+            told = self.steps.once("prompts", lambda: none, cut_short=bool)
+        except KeyboardInterrupt:  # stopped before the judge as it stands was measured
+            raise Interrupted from None
         self.telling.step("prompts", _prompts_told(told, self.objective))
         if not told["chosen"]:
             return judge
@@ -201,56 +216,92 @@ class Compiler:
     def _structured(self, judge: Judge, learn: Sequence[Case]) -> Judge:
         """The judge with the structure that the search takes; prompts have seen the train part, so that structures
         for them are compared on the select part alone."""
-        space = self.recipe.space or space_of(judge)
-        if not self.recipe.trials or not space:
+        if self.space is None:
             return judge
-        seen = self.parts["select"] if judge is not self.judge else learn
+        space, prompted = self.space, judge is not self.judge
+        seen = self.parts["select"] if prompted else learn
+        others, again = 1 + prompted, len(learn) - len(seen)
+
+        def measured(tried: Judge, cases: Sequence[Case]) -> Sequence[Judged]:
+            try:
+                return self.evidence.of(tried, cases, "learn")
+            except Interrupted:
+                return ()
 
         def searched() -> dict[str, Any]:
-            with self._search(judge):
+            with self._search(judge, others=others, again=again):
                 found = search(
                     judge,
                     seen,
                     space=space,
                     objective=self.objective.name,
                     folder=self.steps.folder,
-                    measure=lambda tried, cases: self.evidence.of(tried, cases, "learn"),
+                    measure=measured,
                     trials=self.recipe.trials,
                     seed=self.recipe.seed,
                     fit_head=self.recipe.head,
                     prefer=self.recipe.prefer,
+                    affords=lambda trial: self._affords(judge, trial, others=others, again=again),
                     on_trial=lambda trial: self.telling.step("structure", trial.told()),
                 )
             if found.ended == "interrupted" or self.telling.stop.is_set():
+                if not again:
+                    self._headed(with_settings(judge, found.settings), learn)  # the best so far
                 raise Interrupted
             return {**found.model_dump(mode="json"), "settings": found.settings, "told": found.told()}
 
         try:
-            told = self.steps.once("structure", searched)
+            told = self.steps.once("structure", searched, cut_short=lambda made: made["ended"] == "budget")
         except BudgetSpent:
-            told = self.steps.once("structure", lambda: {"trials": [], "settings": {}, "told": [("ended", "budget")]})
-        except KeyboardInterrupt:  # stopped before the first trial was done
+            none: dict[str, Any] = {"trials": [], "settings": {}, "told": [("ended", "budget")]}
+            told = self.steps.once("structure", lambda: none, cut_short=bool)
+        except TooFewVerdicts as error:
+            self.telling.step("structure", f"left out: {error}")
+            return judge
+        except KeyboardInterrupt:  # stopped before the judge as it stands was measured
             raise Interrupted from None
         for what, words in told["told"]:
             self.telling.step("structure", f"{what}: {words}")
         return with_settings(judge, told["settings"])
 
-    def _search(self, judge: Judge) -> Any:
-        """A context in which only so much is spent as leaves the certificate and the test affordable."""
+    def _search(self, judge: Judge, *, others: int, again: int) -> AbstractContextManager[Budget]:
+        """A context in which only so much is spent as leaves the rest affordable; it gives what that is."""
+        return self.spending.with_reserve(self._price(judge), self._verdicts_left(others, again))
+
+    def _affords(self, judge: Judge, trial: Trial, *, others: int, again: int) -> bool:
+        """Whether the rest can be paid when this structure is taken: others cost as the judge does as it stands."""
+        price = self._price(judge)
+        dearer = trial.calls / price.calls if price.calls else 1.0
+        if trial.tokens and price.tokens:
+            dearer = max(dearer, trial.tokens / price.tokens)
+        return self.spending.affords(price, self._verdicts_left(others, again, dearer))
+
+    def _price(self, judge: Judge) -> PerVerdict:
         learn = [*self.parts["train"], *self.parts["select"]]
-        each = PerVerdict.of(self.evidence.of(judge, learn, "learn"))
-        judges = 2 + (self.baseline is not None) + (self.recipe.prompts != "none")
-        still = judges * len(self.parts["test"]) + len(self.parts.get("certify", ()))
-        again = len(learn) if self.recipe.prompts != "none" and judge is self.judge else 0
-        return self.spending.with_reserve(each, still + again)
+        return PerVerdict.of(self.evidence.of(judge, learn, "learn"))
+
+    def _verdicts_left(self, others: int, again: int, dearer: float = 1.0) -> float:
+        """The verdicts that are still to come after a search.
+
+        Args:
+            others: judges to test beside the one that is found, less the baseline.
+            again: cases to learn from that it has not judged.
+            dearer: its price, where that of the others is 1.
+        """
+        test, certify = len(self.parts["test"]), len(self.parts.get("certify", ()))
+        return (others + (self.baseline is not None)) * test + dearer * (test + certify + again)
 
     def _certified(self, judge: Judge) -> Certificate | None:
         part = self.parts.get("certify")
         if not part or len(part[0].candidates) < 2:
             return None
 
+        sides = _certainties(self.evidence.decided(judge, part, "certify"))
+        if all(map(math.isnan, sides[0])):
+            self.telling.step("certify", "left out: no verdict has a certainty")
+            return None
+
         def made() -> dict[str, Any]:
-            sides = _certainties(self.evidence.decided(judge, part, "certify"))
             levels = {"risk": self.recipe.risk, "delta": self.recipe.delta}
             return certify(
                 *sides, groups=[case.split_key for case in part], seed=self.recipe.seed, **levels
@@ -274,11 +325,19 @@ class Compiler:
                 sides = _certainties(runs[COMPILED])
                 kept = check(certificate, *sides, groups=[case.split_key for case in part], seed=self.recipe.seed)
                 found = found.model_copy(update={"kept": kept})
+            self.steps.settle()
             return found.model_dump(mode="json")
 
         tested = Result.model_validate(self.steps.once("test", made))
         self.telling.step("test", tested.told)
         return tested
+
+    def _check_prompts(self) -> None:
+        """Refuse now what the search of prompts would refuse after money was spent."""
+        if self.recipe.prompts != "none":
+            from .prompts.optimise import check_options
+
+            check_options(self.judge, self.recipe.prompt_options(self.objective.name, self.workers))
 
     # what is told
 
@@ -294,11 +353,20 @@ class Compiler:
 
 
 def _objective(recipe: Recipe, cases: Sequence[Case]) -> Objective:
+    kind = only_kind(cases)
     if recipe.objective is None:
         return default_for(cases)
-    if recipe.objective not in OBJECTIVES:
-        raise DeclarationError(f"objective {recipe.objective!r}: there is none. Use one of {', '.join(OBJECTIVES)}.")
-    return OBJECTIVES[recipe.objective]
+    objective = OBJECTIVES.get(recipe.objective)
+    if objective is None or kind not in objective.kinds:
+        known = ", ".join(one.name for one in OBJECTIVES.values() if kind in one.kinds)
+        raise DeclarationError(f"objective {recipe.objective!r}: there is none for {kind}. Use one of {known}.")
+    return objective
+
+
+def _space(recipe: Recipe, judge: Judge) -> Values | None:
+    """What the structure search tries; None where the recipe leaves it out, or the judge has nothing to search."""
+    space = recipe.space or space_of(judge)
+    return space if recipe.trials and Space.of(judge, space).values else None
 
 
 def _certainties(verdicts: Sequence[Judged]) -> tuple[list[float], list[bool]]:
@@ -319,4 +387,5 @@ def _prompts_told(told: Mapping[str, Any], objective: Objective) -> str:
     if not told["trials"]:
         return "left out: the budget is needed for the test"
     kept = f"wording {told['chosen']} of {len(told['trials'])}" if told["chosen"] else "no other wording was better"
-    return f"{kept}; {objective.name} {told['before']:.3f} -> {told['after']:.3f} on the select part"
+    ended = f"; stopped early: {told['stopped']}" if told["stopped"] else ""
+    return f"{kept}; {objective.name} {told['before']:.3f} -> {told['after']:.3f} on the select part{ended}"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..data import Case, Judged
+from ..errors import Infrastructure
 from ..programs.head import Head
 from ..programs.judge import Judge
 from .record import OnVerdict, identity, record
@@ -41,16 +42,30 @@ class Evidence:
     spending: Spending
     telling: Telling
     workers: int
+    _known: dict[Path, dict[str, Judged]] = field(default_factory=dict, repr=False)
 
     def of(self, judge: Judge, cases: Sequence[Case], part: str) -> list[Judged]:
-        """The judge's own verdicts, without head and threshold.
+        """The judge's own verdicts, without head and threshold; whenever they are asked for, the same.
 
         Raises:
             Interrupted: it was stopped before all were judged.
-            BudgetSpent, Infrastructure: see `engines.runner.run_cases`.
+            Infrastructure: the server failed at every case, twice; or see `engines.runner.run_cases`.
+            BudgetSpent: see there.
         """
         bare = plain(judge)
         folder = self.folder / f"{part}-{digest(identity(bare))}"
+        known = self._known.setdefault(folder, {})
+        if any(case.id not in known for case in cases):
+            found = self._recorded(bare, cases, folder)
+            if any(_of_the_server(judged) for judged in found):
+                found = self._recorded(bare, cases, folder)  # which asks those again
+            if found and all(map(_of_the_server, found)):
+                raise Infrastructure(found[0].detail)
+            for judged in found:
+                known.setdefault(judged.case_id, judged)
+        return [known[case.id] for case in cases]
+
+    def _recorded(self, bare: Judge, cases: Sequence[Case], folder: Path) -> list[Judged]:
         with self.spending.recording() as counted:
 
             def on_verdict(judged: Judged) -> None:
@@ -69,6 +84,10 @@ class Evidence:
         if judge.head is None:
             return verdicts
         return [Judged.of(case, judge.head(case, one)) for case, one in zip(cases, verdicts, strict=True)]
+
+
+def _of_the_server(judged: Judged) -> bool:
+    return judged.reason == "infrastructure"
 
 
 def plain(judge: Judge) -> Judge:

@@ -7,6 +7,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from ..data.case import Record
 from ..data.rows import explain
+from ..engines.ledger import Budget
 from ..errors import DeclarationError
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class Recipe(Record):
     def _named(cls, value: Any) -> Any:
         return {"judge": value} if isinstance(value, str) else value
 
-    def prompt_options(self, objective: str, workers: int) -> "PromptOptions":
+    def prompt_options(self, objective: str, workers: int, budget: Budget | None = None) -> "PromptOptions":
         """How prompts are searched for.
 
         Raises:
@@ -91,6 +92,7 @@ class Recipe(Record):
             stages=self.stages or None,
             demos=self.demos,
             trials=self.prompt_trials,
+            budget=budget or Budget(),
             workers=workers,
             seed=self.seed,
         )

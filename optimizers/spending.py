@@ -5,10 +5,11 @@ searches get what is left when the verdicts that are still to come are paid for,
 """
 
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -52,6 +53,17 @@ class PerVerdict:
         return cls(calls=asked / n, tokens=(usage.tokens_asked or 0.0) / n, cost=cost / n)
 
 
+@dataclass
+class _Account(Ledger):
+    """A ledger that tells of each charge."""
+
+    charged: Callable[[], None] = field(default=lambda: None, repr=False)
+
+    def add(self, stage: str, usage: Usage) -> None:
+        super().add(stage, usage)
+        self.charged()
+
+
 class Spending:
     """The account of one compilation, kept in a file.
 
@@ -61,7 +73,8 @@ class Spending:
     """
 
     def __init__(self, path: Path, budget: Budget | None = None) -> None:
-        self.path, self.ledger = path, Ledger(budget or Budget())
+        self.path, self.ledger = path, _Account(budget or Budget(), charged=self._save_now_and_then)
+        self._saving = threading.Lock()
         self._before = _read(path)
         self._started = self._saved = time.monotonic()
         self._recorded, self._recording = 0, 0.0
@@ -78,8 +91,13 @@ class Spending:
         )
 
     def save(self) -> None:
-        self._saved = time.monotonic()
-        write_whole(self.path, json.dumps(self.total.model_dump(mode="json")) + "\n")
+        with self._saving:
+            self._saved = time.monotonic()
+            write_whole(self.path, json.dumps(self.total.model_dump(mode="json")) + "\n")
+
+    def _save_now_and_then(self) -> None:
+        if time.monotonic() - self._saved > SAVED_EVERY:
+            self.save()
 
     @contextmanager
     def sitting(self) -> Iterator[None]:
@@ -99,30 +117,36 @@ class Spending:
         def counted(judged: Judged) -> None:
             self._recorded += 1
             self._recording = before + (time.monotonic() - started) / 60
-            if time.monotonic() - self._saved > SAVED_EVERY:
-                self.save()
 
         yield counted
 
     @contextmanager
-    def with_reserve(self, each: PerVerdict, verdicts: int) -> Iterator[None]:
-        """Inside, as much may be spent as leaves enough for so many verdicts afterwards."""
+    def with_reserve(self, each: PerVerdict, verdicts: float) -> Iterator[Budget]:
+        """Inside, as much may be spent as leaves enough for so many verdicts afterwards; gives what that is."""
+        left = self._less(each, verdicts)
+        left = Budget(**{name: amount and max(0.0, amount) for name, amount in asdict(left).items()})
+        with charge_to(Ledger(left, parent=self.ledger)):
+            yield left
+
+    def affords(self, each: PerVerdict, verdicts: float) -> bool:
+        """Whether so many verdicts can still be paid."""
+        return all(amount is None or amount >= 0 for amount in asdict(self._less(each, verdicts)).values())
+
+    def _less(self, each: PerVerdict, verdicts: float) -> Budget:
+        """What is left of the budget when so many verdicts are paid; negative where it cannot pay them."""
         budget, used, spent = self.ledger.budget, self.ledger.total, self.total
         pace = spent.recording / spent.recorded if spent.recorded else 0.0
         elapsed = (time.monotonic() - self._started) / 60
-        left = replace(
-            budget,
+        return Budget(
             calls=_left(budget.calls, used.calls, verdicts * each.calls),
             tokens=_left(budget.tokens, used.prompt_tokens + used.completion_tokens, verdicts * each.tokens),
             cost=_left(budget.cost, used.cost or 0.0, verdicts * each.cost),
             minutes=_left(budget.minutes, elapsed, verdicts * pace),
         )
-        with charge_to(Ledger(left, parent=self.ledger)):
-            yield
 
 
 def _left(limit: float | None, used: float, reserve: float) -> float | None:
-    return None if limit is None else max(0.0, limit - used - reserve)
+    return None if limit is None else limit - used - reserve
 
 
 def _read(path: Path) -> Spent:

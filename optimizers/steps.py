@@ -1,6 +1,8 @@
 """What of a compilation is done: one JSON a step, written whole, so that a kill at any moment loses at most a step.
 
 Evidence within a step is kept by its run folder, and calls by DSPy's cache, so a step that is begun again costs little.
+A step that a budget or a failing server has cut short is open, and so is all that is made of it: nothing of it is
+written until the judge was tested, so that the next sitting goes on with it.
 """
 
 import json
@@ -12,6 +14,10 @@ from ..engines.lines import write_whole
 from ..errors import RunError
 
 FORMAT = 1
+
+
+def _never(made: dict[str, Any]) -> bool:
+    return False
 
 
 class Steps:
@@ -27,6 +33,7 @@ class Steps:
 
     def __init__(self, folder: Path, identity: dict[str, Any]) -> None:
         self.folder = folder
+        self._open: dict[str, dict[str, Any]] = {}
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / "compile.json"
         if not path.exists():
@@ -44,13 +51,37 @@ class Steps:
                 "Give another --out, or delete the folder."
             )
 
-    def once(self, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """What the step gave: made now, or read back when it was made before."""
+    def once(
+        self, name: str, make: Callable[[], dict[str, Any]], *, cut_short: Callable[[dict[str, Any]], bool] = _never
+    ) -> dict[str, Any]:
+        """What the step gave: made now, or read back when it was made before.
+
+        Args:
+            cut_short: tells of what was made whether there is more to do.
+
+        Raises:
+            RunError: its file is damaged.
+        """
         path = self.folder / f"{name}.json"
         if not path.exists():
-            write_whole(path, _lines(make()))
-        told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            made = make()
+            if self._open or cut_short(made):
+                self._open[name] = made
+                return made
+            write_whole(path, _lines(made))
+        try:
+            told = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            told = None
+        if not isinstance(told, dict) or not told:
+            raise RunError(f"{path}: is damaged. Delete the file, and its step is made again.")
         return told
+
+    def settle(self) -> None:
+        """Write what is open: the judge that was tested is made of it."""
+        for name, made in self._open.items():
+            write_whole(self.folder / f"{name}.json", _lines(made))
+        self._open.clear()
 
 
 def _lines(told: dict[str, Any]) -> str:

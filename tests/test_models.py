@@ -44,7 +44,11 @@ def test_a_base_url_in_the_environment_makes_an_endpoint(monkeypatch):
         ("qwen2.5-coder-1.5b", "Did you mean local/qwen2.5-coder-1.5b"),
         ("openai/", "a model string has a provider and a name"),
         ("openai/x@http://", "is not an http(s) address"),
-        ("openai/x@http://me:secret@host/v1", "its address holds a password. Put the key in OPENAI_API_KEY"),
+        ("openai/x@http://host/v1?key=sk-1", "its address holds a user, a key or a query"),
+        (
+            "openai/x@http://me:secret@host/v1",
+            "its address holds a user, a key or a query. Put the key in OPENAI_API_KEY",
+        ),
     ],
 )
 def test_a_wrong_model_string_is_told(text, told):

@@ -40,6 +40,10 @@ LEAST_LABELS = 20
 LEAST_GROUPS = 3  # one to measure on, one to choose on, one to fit to
 
 
+class TooFewVerdicts(DeclarationError):
+    """There is too little to fit a head to."""
+
+
 class Candidate(Record):
     """A head that was tried: its cross-fitted loss (nats; squared points for scores) with its standard error."""
 
@@ -92,7 +96,8 @@ def fit(
         length: also offer the texts' lengths as a feature.
 
     Raises:
-        DeclarationError: fewer than 20 labelled verdicts or 3 groups, cases of several kinds, or lists that do not fit.
+        TooFewVerdicts: fewer than 20 labelled verdicts, or than 3 groups.
+        DeclarationError: cases of several kinds, or lists that do not fit.
     """
     kind, taught = _labelled(cases, verdicts)
     chosen_cases = [cases[index] for index in taught]
@@ -118,7 +123,7 @@ def _labelled(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> tuple[str, 
     kinds = {index: kind for index, case in enumerate(cases) if (kind := _kind(case))}
     taught = [index for index in kinds if verdicts[index].status == "scored"]
     if len(taught) < LEAST_LABELS:
-        raise DeclarationError(
+        raise TooFewVerdicts(
             f"fit: {len(taught)} labelled verdicts of {len(cases)} cases. Label {LEAST_LABELS} at least; 100 or more "
             "make a head that is worth its probabilities."
         )
@@ -141,7 +146,7 @@ def _folds(cases: Sequence[Case], folds: int, seed: int) -> Rows:
     """The (n,) fold of each case; a group is in one fold."""
     groups = len({case.split_key for case in cases})
     if groups < LEAST_GROUPS or folds < LEAST_GROUPS:
-        raise DeclarationError(
+        raise TooFewVerdicts(
             f"fit: {groups} groups of cases in {folds} folds. Give {LEAST_GROUPS} of each at least: one to measure on, "
             "one to choose on, one to fit to."
         )

@@ -68,6 +68,7 @@ class Allowance:
         """
         if self.stop.is_set():
             raise KeyboardInterrupt
+        self.ledger.check()
         used = self.used()
         if used and used + ahead + self.reserve >= 1:
             kept = f", and {self.reserve:.0%} is kept to judge what was found" if self.reserve else ""

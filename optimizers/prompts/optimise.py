@@ -21,7 +21,7 @@ from dspy.utils.exceptions import DSPyError
 
 from ...data import Case, Usage
 from ...engines.ledger import Ledger, charge_to, current_ledger
-from ...engines.models import get_lm
+from ...engines.models import ModelString, get_lm
 from ...errors import BudgetSpent, DeclarationError, Infrastructure, ModelError
 from ...programs.judge import Judge
 from ...programs.stage import HOPELESS
@@ -87,6 +87,7 @@ def optimise_prompts(
         BudgetSpent, Infrastructure, KeyboardInterrupt: before the unchanged judge was measured, with nothing to keep.
     """
     options = options or PromptOptions()
+    check_options(judge, options)
     objective = _checked(options, train, select)
     ledger = Ledger(options.budget, parent=current_ledger())
     bench = Bench(judge, Allowance(ledger, stop))
@@ -113,11 +114,23 @@ def optimise_prompts(
     )
 
 
-def _checked(options: PromptOptions, train: Sequence[Case], select: Sequence[Case]) -> Objective:
+def check_options(judge: Judge, options: PromptOptions) -> None:
+    """Refuse a method, a stage or a model that cannot be searched with, before anything is spent (DeclarationError)."""
     if options.method not in METHODS:
         raise DeclarationError(f"prompts: there is no method {options.method!r}. Use one of {', '.join(METHODS)}.")
     if options.method in OF_DEMOS and options.demos < 1:
         raise DeclarationError(f"prompts: {options.method} searches demos, got demos={options.demos}. Give 1 or more.")
+    if options.prompt_lm:
+        ModelString.parse(options.prompt_lm)
+    roles = {path: stage.role for path, stage in stages_of(judge).items()}
+    if unknown := set(options.stages or ()) - {*roles, *roles.values()}:
+        known = ", ".join(sorted(set(roles.values()))) or "none"
+        raise DeclarationError(f"judge {judge.name!r} has no stage {min(unknown)!r}. Its stages: {known}.")
+    if not roles:
+        raise DeclarationError(f"judge {judge.name!r} asks no model, so there is no prompt to optimise. Use another.")
+
+
+def _checked(options: PromptOptions, train: Sequence[Case], select: Sequence[Case]) -> Objective:
     if not train or not select:
         raise DeclarationError(f"prompts: {len(train)} cases to learn from, {len(select)} to select by. Give both.")
     kind = only_kind([*train, *select])
@@ -138,12 +151,9 @@ def _checked(options: PromptOptions, train: Sequence[Case], select: Sequence[Cas
 def _tuned(judge: Judge, asked: set[str], wanted: Sequence[str] | None) -> tuple[str, ...]:
     """The paths of the stages whose wording may change: those that were asked, and are wanted."""
     roles = {path: stage.role for path, stage in stages_of(judge).items()}
-    if unknown := set(wanted or ()) - {*roles, *roles.values()}:
-        known = ", ".join(sorted(set(roles.values()))) or "none"
-        raise DeclarationError(f"judge {judge.name!r} has no stage {min(unknown)!r}. Its stages: {known}.")
     tuned = tuple(path for path in roles if path in asked and (not wanted or {path, roles[path]} & set(wanted)))
     if not tuned:
-        told = f"does not ask {', '.join(wanted or ())} of these cases" if asked else "asks no model"
+        told = f"does not ask {', '.join(wanted or ()) or 'its model'} of these cases"
         raise DeclarationError(f"judge {judge.name!r} {told}, so there is no prompt to optimise. Use another.")
     return tuned
 

@@ -27,6 +27,10 @@ JOURNAL, LOCK = "structure.jsonl", "structure.lock"
 RACE = Race()
 
 
+def _any(trial: Trial) -> bool:
+    return True
+
+
 class Gain(Record):
     """A difference on the select cases, with its 95 % interval; None where nothing is known of the error."""
 
@@ -112,6 +116,7 @@ def search(
     prefer: Prefer = "best",
     cost: Cost | None = "calls",
     race: Race = RACE,
+    affords: Callable[[Trial], bool] = _any,
     on_trial: Callable[[Trial], None] | None = None,
 ) -> Searched:
     """The structures tried, their front, and the one to take.
@@ -130,6 +135,7 @@ def search(
         cost: of a verdict, the second objective; None searches for the first alone, and the front is over calls.
             Tokens are an estimate: what the cache answered carries no count and is taken to be as long as the rest.
         race: when losers are stopped.
+        affords: whether a structure may be taken, for what it costs to use; the start always may.
         on_trial: called with each trial as it ends.
 
     Raises:
@@ -144,7 +150,7 @@ def search(
     with only_writer(folder / LOCK, folder):
         study = Study(folder / JOURNAL, arena.space, arena.identity, two=cost is not None, seed=seed)
         ended = _run(arena, study, trials, on_trial)
-    return _searched(arena, _within(study.attempts, trials), prefer, ended)
+    return _searched(arena, _within(study.attempts, trials), prefer, affords, ended)
 
 
 def _run(arena: Arena, study: Study, trials: int, on_trial: Callable[[Trial], None] | None) -> Ended:
@@ -174,8 +180,11 @@ def _within(attempts: Sequence[Attempt], trials: int) -> Sequence[Attempt]:
     return [one for number, one in enumerate(attempts, start=1) if _usable(attempts[:number]) <= trials]
 
 
-def _searched(arena: Arena, attempts: Sequence[Attempt], prefer: Prefer, ended: Ended) -> Searched:
-    kept = front(arena.places(attempts))
+def _searched(
+    arena: Arena, attempts: Sequence[Attempt], prefer: Prefer, affords: Callable[[Trial], bool], ended: Ended
+) -> Searched:
+    places = [one for one in arena.places(attempts) if not one.number or affords(attempts[one.number].trial)]
+    kept = front(places)
     chosen = choose(kept, prefer).number
     first, last = attempts[0], attempts[chosen]
     gap = arena.course.gap(last.looks[-1], first.looks[-1])

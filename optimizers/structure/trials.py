@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from ...data import Case, Judged, Verdict
 from ...data.case import digest
-from ...errors import DeclarationError, RunError
+from ...errors import DeclarationError, ModelError, RunError
 from ...evaluation.columns import columns
 from ...programs.judge import Judge
 from ..head.fit import fit
@@ -63,6 +63,7 @@ class Arena:
 
         Raises:
             DeclarationError: the first trial, the judge as it stands, cannot judge or be measured.
+            ModelError: a model that cannot be used.
             KeyboardInterrupt: the measure was told to stop.
         """
         looks: list[Look] = []
@@ -70,7 +71,7 @@ class Arena:
         settings = self.space.settings(point)
         try:
             rival = self._run(with_settings(self.judge, settings), looks, before)
-        except RunError:
+        except (RunError, ModelError):  # they say nothing of the structure
             raise
         except DeclarationError as error:
             if not before:
