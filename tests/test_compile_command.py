@@ -8,8 +8,12 @@ import pytest
 from known_judge import SPACE, Known
 
 from dicast.cli import run
+from dicast.data import Case, Finding, Verdict
 from dicast.programs import PROGRAMS, Program
+from dicast.programs.judge import Judge, verdict_of
 from dicast.programs.judgefile import read
+from dicast.programs.stage import Stage
+from dicast.signatures.direct import Prefer
 
 N = 200
 RECIPE = {"space": SPACE, "trials": 18, "head": False, "baseline": None, "risk": 0.3}
@@ -121,7 +125,7 @@ def test_too_few_labels_end_with_2(capsys: pytest.CaptureFixture[str]) -> None:
     ("more", "told"),
     [
         (["--recipe", "none.yaml"], "recipe none.yaml: cannot be read"),
-        (["--objective", "beauty"], "objective 'beauty': there is none. Use one of "),
+        (["--objective", "beauty"], "objective 'beauty': there is none for pairs. Use one of "),
         (["--set", "care=none"], "judge 'known'"),
         (["--budget", "euros=3"], "write calls=, tokens=, cost= or minutes="),
         (["--prompts", "copro"], "'copro' is not one of"),
@@ -143,3 +147,31 @@ def test_a_second_call_tells_the_same_and_judges_nothing(capsys: pytest.CaptureF
     assert {**again, "spent": first["spent"]} == first
     assert read(first["judge"]).judge.settings["care"] == "careful"
     assert json.loads(before)["judge"] == json.loads(Path(first["judge"]).read_text())["judge"]
+
+
+class Answering(Judge):
+    """Right where the model `openai/right` answers; asks nobody."""
+
+    name = "answering"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.prefer = Stage(Prefer, "judgment")
+
+    def assess(self, case: Case) -> Verdict:
+        assert case.label is not None
+        right = self.prefer.model == "openai/right" or case.meta["ease"] < 0.5
+        said = str(case.label.winner) if right else "tie"
+        return verdict_of(
+            case, [Finding(criterion="x", distribution={"a": 0.05, "b": 0.05, "tie": 0.05} | {said: 0.9})]
+        )
+
+
+def test_the_model_that_the_search_chose_is_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PROGRAMS, "answering", Program("answering", Answering, "knows", "-", "pairs", "1"))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    recipe = {"space": {"model": ["openai/wrong", "openai/right"]}, "trials": 3, "head": False, "baseline": None}
+    Path("recipe.yaml").write_text(json.dumps(recipe))
+    words = ["compile", "answering", "--cases", "labels.jsonl", "--recipe", "recipe.yaml", "--lm", "openai/wrong"]
+    assert run(words) == 0
+    assert read("compiled/answering-labels/answering.judge.json").judge.lm == {"judge": "openai/right"}

@@ -32,7 +32,8 @@ class Metered(Known):
         ledger = current_ledger()
         assert ledger is not None
         ledger.check()
-        return super().assess(case)
+        verdict: Verdict = super().assess(case)
+        return verdict
 
 
 class Flaky(Known):
@@ -45,7 +46,8 @@ class Flaky(Known):
         if case.id in self.lost or (int(case.id) % 5 == 0 and case.id not in self.failed):
             self.failed.add(case.id)
             raise Infrastructure("stage 'judgment': 503")
-        return super().assess(case)
+        verdict: Verdict = super().assess(case)
+        return verdict
 
 
 class Billed(Known):
@@ -57,7 +59,8 @@ class Billed(Known):
         Billed.left -= 1
         if Billed.left < 0:
             raise ModelError("model 'openai/x': You exceeded your current quota.")
-        return super().assess(case)
+        verdict: Verdict = super().assess(case)
+        return verdict
 
 
 def run(judge: Any, folder: Path, given: Recipe = STRUCTURES, cases: list[Case] = CASES, **more: Any) -> Compiled:

@@ -9,6 +9,7 @@ from typing import Any
 
 import dspy
 import pytest
+from dspy.utils.exceptions import LMAuthError
 from mock_server import MockServer, serve
 from scripted import prompt, scripted
 from test_judges import PROFILES, REVIEWER, SAVED, ask, by_place, fitting, requests_of, with_state
@@ -17,7 +18,7 @@ import dicast
 from dicast import Case, __version__
 from dicast.cli import run as dicast_run
 from dicast.data import Verdict
-from dicast.errors import DeclarationError
+from dicast.errors import DeclarationError, ModelError
 from dicast.programs import PROGRAMS, Judge, Panel, build, build_panel
 from dicast.programs.cascade import Cascade
 from dicast.programs.direct import Direct
@@ -316,6 +317,54 @@ def test_a_model_string_with_a_key_is_refused_without_repeating_it(model, file, 
         with pytest.raises(DeclarationError, match="'?openai/judge'?: its address holds") as error:
             attempt()
         assert "sk-secret" not in str(error.value)
+
+
+@pytest.fixture
+def asked(monkeypatch, tmp_path):
+    """A server, and what judges one case with a judge: the keys that it was sent meanwhile."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-real")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-other")
+    monkeypatch.setattr("dicast.engines.models._lms", {})
+    with serve(MockServer()) as server, dspy.context(cache=False):
+
+        def keys(judge: Judge) -> set[str]:
+            server.keys.clear()
+            for stage in judge.stages():
+                stage.lm.cache = False
+            assert judge(fitting("direct")).status == "scored"
+            return set(server.keys)
+
+        yield server, keys
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_a_key_does_not_go_where_a_judge_file_says(provider, asked, file, edit):
+    server, keys = asked
+    save(build("direct"), file, lm=LM)
+    assert keys(load(edit(judge__lm={"judge": f"{provider}/x@{server.url}"}))) == {"Bearer none"}
+    panel = Panel([load(file), load(file)])
+    save(panel.bind(f"{provider}/x@{server.url}"), file)
+    assert keys(load(file)) == {"Bearer none"}
+
+
+def test_a_key_goes_where_the_user_says(asked, file, monkeypatch):
+    server, keys = asked
+    model = f"openai/x@{server.url}"
+    save(build("direct"), file, lm=model)
+    assert keys(load(file, lm=model)) == keys(load(file).bind(model)) == {"Bearer sk-real"}
+    monkeypatch.setenv("OPENAI_API_BASE", server.url)
+    assert keys(load(file)) == {"Bearer sk-real"}
+
+
+def test_a_server_that_wants_a_key_is_told_how_it_gets_one(file, monkeypatch):
+    def unauthorised(request):
+        raise LMAuthError("401 who are you", model="x", provider="openai")
+
+    save(build("direct"), file, lm=LM)
+    judge = load(file)
+    monkeypatch.setattr("dicast.engines.lm.Transport.complete", lambda self, request: unauthorised(request))
+    with pytest.raises(ModelError, match=f"A judge file names this address, so no key was sent. To send it: --lm {LM}"):
+        judge(fitting("direct"))
 
 
 def test_no_key_of_the_environment_and_no_lm_state_is_written(file, monkeypatch):
