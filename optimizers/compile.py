@@ -7,7 +7,6 @@ little and the same call goes on to the same judge. The test part is judged once
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from pydantic import TypeAdapter
 from ..data import Case, Judged
 from ..data.split import split
 from ..engines.ledger import Budget
-from ..errors import BudgetSpent, DeclarationError
+from ..errors import DeclarationError
 from ..programs.baselines import Longer, Majority, ReviewerAverage
 from ..programs.head import Head
 from ..programs.judge import Judge
@@ -25,15 +24,13 @@ from .certificates.certify import Certificate, certify, check
 from .evidence import Evidence, Interrupted, Telling, digest, digest_of, plain, with_head
 from .head.fit import TooFewVerdicts, fit
 from .objective import OBJECTIVES, Objective, default_for, only_kind
-from .prompts.wording import Wording, demonstrated, worded, wordings_of
+from .prompts.wording import demonstrated
 from .recipe import Recipe
 from .record import identity
 from .result import COMPILED, UNCOMPILED, Result, result
-from .spending import PerVerdict, Spending
+from .searches import Searches, check_prompts, searched_space
+from .spending import Spending
 from .steps import Steps
-from .structure.front import Trial
-from .structure.search import search
-from .structure.space import Space, Values, space_of, with_settings
 from .training import training_record
 
 LEAST = 40  # labelled cases: below, no part has enough to learn from or to test on
@@ -98,12 +95,16 @@ class Compiler:
                 "on others. Label more, and see power in docs/measuring.md for how many show a difference."
             )
         self.objective = _objective(recipe, self.cases)
-        self.space = _space(recipe, self.judge)
-        self._check_prompts()
+        space = searched_space(recipe, self.judge)
+        check_prompts(recipe, self.judge, self.objective, workers)
         self.steps = Steps(folder, self._identity())
         self.spending = Spending(folder / "spent.json", budget)
         self.evidence = Evidence(folder / "evidence", self.spending, self.telling, workers)
         self.parts = self._split()
+        self.searches = Searches(
+            recipe, self.objective, space, self.parts, int(baseline is not None), self.steps, self.spending,
+            self.evidence, self.telling, workers,
+        )  # fmt: skip
         self._best: Judge | None = None
 
     def run(self) -> Compiled:
@@ -145,10 +146,15 @@ class Compiler:
         variants, headed = {UNCOMPILED: self.judge}, self._headed(self.judge, learn)
         if self.recipe.head:
             variants["head"] = headed
-        judge = self._prompted(self.judge)
+        judge = self.searches.prompted(self.judge)
         if judge is not self.judge:
             headed = variants["head and prompts" if self.recipe.head else "prompts"] = self._headed(judge, learn)
-        structured = self._structured(judge, learn)
+        try:
+            structured = self.searches.structured(judge, prompted=judge is not self.judge)
+        except Interrupted as stopped:
+            if stopped.best is not None:
+                self._headed(stopped.best, learn)
+            raise
         if identity(structured) != identity(judge):
             return {**variants, COMPILED: self._headed(structured, learn)}
         steps = {name: one for name, one in variants.items() if name == UNCOMPILED or one is not headed}
@@ -176,120 +182,6 @@ class Compiler:
         self.telling.step("head", f"fitted to {told['head']['n']} cases: {told['head']['fitted']}")
         self._best = with_head(judge, HEADS.validate_python(told["head"]))
         return self._best
-
-    def _prompted(self, judge: Judge) -> Judge:
-        """The judge with better prompts; itself when none were better on the select part, or none were asked for."""
-        if self.recipe.prompts == "none":
-            return judge
-        from .prompts.optimise import INTERRUPTED, optimise_prompts
-
-        def optimised() -> dict[str, Any]:
-            again = len(self.parts["train"]) + len(self.parts["select"])
-            with self._search(judge, others=1 + (self.space is not None), again=again) as budget:
-                found = optimise_prompts(
-                    judge,
-                    self.parts["train"],
-                    self.parts["select"],
-                    self.recipe.prompt_options(self.objective.name, self.workers, budget),
-                    on_trial=lambda trial: self.telling.step("prompts", trial.told()),
-                    stop=self.telling.stop,
-                )
-            if found.stopped == INTERRUPTED or self.telling.stop.is_set():
-                raise Interrupted
-            wordings = {path: one.model_dump(mode="json") for path, one in wordings_of(found.judge).items()}
-            trials = [trial.model_dump(mode="json") for trial in found.trials]
-            told = {"chosen": found.chosen, "before": found.score_before, "after": found.score_after}
-            return {**told, "stopped": found.stopped, "wordings": wordings, "trials": trials}
-
-        try:
-            told = self.steps.once("prompts", optimised, cut_short=lambda made: bool(made["stopped"]))
-        except BudgetSpent:
-            none: dict[str, Any] = {"chosen": 0, "trials": [], "stopped": "budget", "wordings": {}}
-            told = self.steps.once("prompts", lambda: none, cut_short=bool)
-        except KeyboardInterrupt:  # stopped before the judge as it stands was measured
-            raise Interrupted from None
-        self.telling.step("prompts", _prompts_told(told, self.objective))
-        if not told["chosen"]:
-            return judge
-        return worded(judge, {path: Wording.model_validate(one) for path, one in told["wordings"].items()})
-
-    def _structured(self, judge: Judge, learn: Sequence[Case]) -> Judge:
-        """The judge with the structure that the search takes; prompts have seen the train part, so that structures
-        for them are compared on the select part alone."""
-        if self.space is None:
-            return judge
-        space, prompted = self.space, judge is not self.judge
-        seen = self.parts["select"] if prompted else learn
-        others, again = 1 + prompted, len(learn) - len(seen)
-
-        def measured(tried: Judge, cases: Sequence[Case]) -> Sequence[Judged]:
-            try:
-                return self.evidence.of(tried, cases, "learn")
-            except Interrupted:
-                return ()
-
-        def searched() -> dict[str, Any]:
-            with self._search(judge, others=others, again=again):
-                found = search(
-                    judge,
-                    seen,
-                    space=space,
-                    objective=self.objective.name,
-                    folder=self.steps.folder,
-                    measure=measured,
-                    trials=self.recipe.trials,
-                    seed=self.recipe.seed,
-                    fit_head=self.recipe.head,
-                    prefer=self.recipe.prefer,
-                    affords=lambda trial: self._affords(judge, trial, others=others, again=again),
-                    on_trial=lambda trial: self.telling.step("structure", trial.told()),
-                )
-            if found.ended == "interrupted" or self.telling.stop.is_set():
-                if not again:
-                    self._headed(with_settings(judge, found.settings), learn)  # the best so far
-                raise Interrupted
-            return {**found.model_dump(mode="json"), "settings": found.settings, "told": found.told()}
-
-        try:
-            told = self.steps.once("structure", searched, cut_short=lambda made: made["ended"] == "budget")
-        except BudgetSpent:
-            none: dict[str, Any] = {"trials": [], "settings": {}, "told": [("ended", "budget")]}
-            told = self.steps.once("structure", lambda: none, cut_short=bool)
-        except TooFewVerdicts as error:
-            self.telling.step("structure", f"left out: {error}")
-            return judge
-        except KeyboardInterrupt:  # stopped before the judge as it stands was measured
-            raise Interrupted from None
-        for what, words in told["told"]:
-            self.telling.step("structure", f"{what}: {words}")
-        return with_settings(judge, told["settings"])
-
-    def _search(self, judge: Judge, *, others: int, again: int) -> AbstractContextManager[Budget]:
-        """A context in which only so much is spent as leaves the rest affordable; it gives what that is."""
-        return self.spending.with_reserve(self._price(judge), self._verdicts_left(others, again))
-
-    def _affords(self, judge: Judge, trial: Trial, *, others: int, again: int) -> bool:
-        """Whether the rest can be paid when this structure is taken: others cost as the judge does as it stands."""
-        price = self._price(judge)
-        dearer = trial.calls / price.calls if price.calls else 1.0
-        if trial.tokens and price.tokens:
-            dearer = max(dearer, trial.tokens / price.tokens)
-        return self.spending.affords(price, self._verdicts_left(others, again, dearer))
-
-    def _price(self, judge: Judge) -> PerVerdict:
-        learn = [*self.parts["train"], *self.parts["select"]]
-        return PerVerdict.of(self.evidence.of(judge, learn, "learn"))
-
-    def _verdicts_left(self, others: int, again: int, dearer: float = 1.0) -> float:
-        """The verdicts that are still to come after a search.
-
-        Args:
-            others: judges to test beside the one that is found, less the baseline.
-            again: cases to learn from that it has not judged.
-            dearer: its price, where that of the others is 1.
-        """
-        test, certify = len(self.parts["test"]), len(self.parts.get("certify", ()))
-        return (others + (self.baseline is not None)) * test + dearer * (test + certify + again)
 
     def _certified(self, judge: Judge) -> Certificate | None:
         part = self.parts.get("certify")
@@ -332,13 +224,6 @@ class Compiler:
         self.telling.step("test", tested.told)
         return tested
 
-    def _check_prompts(self) -> None:
-        """Refuse now what the search of prompts would refuse after money was spent."""
-        if self.recipe.prompts != "none":
-            from .prompts.optimise import check_options
-
-            check_options(self.judge, self.recipe.prompt_options(self.objective.name, self.workers))
-
     # what is told
 
     def _identity(self) -> dict[str, Any]:
@@ -363,12 +248,6 @@ def _objective(recipe: Recipe, cases: Sequence[Case]) -> Objective:
     return objective
 
 
-def _space(recipe: Recipe, judge: Judge) -> Values | None:
-    """What the structure search tries; None where the recipe leaves it out, or the judge has nothing to search."""
-    space = recipe.space or space_of(judge)
-    return space if recipe.trials and Space.of(judge, space).values else None
-
-
 def _certainties(verdicts: Sequence[Judged]) -> tuple[list[float], list[bool]]:
     """(n,) certainties, NaN without a verdict, and whether people said the same."""
     sure = [math.nan if one.status != "scored" or one.certainty is None else one.certainty for one in verdicts]
@@ -381,11 +260,3 @@ def _told(judge: Judge, part: Sequence[Case]) -> dict[str, Sequence[Judged]]:
         return {judge.name: [Judged.of(case, judge(case)) for case in part]}
     except DeclarationError:
         return {}
-
-
-def _prompts_told(told: Mapping[str, Any], objective: Objective) -> str:
-    if not told["trials"]:
-        return "left out: the budget is needed for the test"
-    kept = f"wording {told['chosen']} of {len(told['trials'])}" if told["chosen"] else "no other wording was better"
-    ended = f"; stopped early: {told['stopped']}" if told["stopped"] else ""
-    return f"{kept}; {objective.name} {told['before']:.3f} -> {told['after']:.3f} on the select part{ended}"

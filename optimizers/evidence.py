@@ -17,7 +17,15 @@ from .spending import Spending
 
 
 class Interrupted(Exception):
-    """Somebody asked to stop; what is done is kept, and the same command goes on."""
+    """Somebody asked to stop; what is done is kept, and the same command goes on.
+
+    Args:
+        best: the best judge so far, where there is one beyond what the steps before have given.
+    """
+
+    def __init__(self, best: Judge | None = None) -> None:
+        super().__init__("interrupted")
+        self.best = best
 
 
 @dataclass
