@@ -135,7 +135,14 @@ def _lines(told: dict[str, Any]) -> Iterator[Line]:
 
 
 def _brief(name: str, value: Any) -> Any:
-    """A part of the training record in few words; --json has all of it."""
+    """A part of the training record in few words, or as it is where another hand has made it; --json has all of it."""
+    try:
+        return _in_few_words(name, value)
+    except (KeyError, TypeError, ValueError):
+        return value
+
+
+def _in_few_words(name: str, value: Any) -> Any:
     if name == "test" and isinstance(value, Mapping):
         rows = {judge: row for judge, row in value.items() if isinstance(row, Mapping) and "figures" in row}
         return {**value, **{judge: _row(row) for judge, row in rows.items()}}

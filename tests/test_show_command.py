@@ -307,3 +307,19 @@ def test_what_cannot_be_compared_is_one_clear_line(here, capsys, arguments, told
     save(build("longer"), "good.judge.json", training={"after": {"hits": 8, "n": 10}})
     assert run(["check", *arguments]) == 3
     assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "training",
+    [
+        {"test": {"compiled": {"figures": 3}}},
+        {"test": {"compiled": {"figures": {"accuracy": "high"}, "calls": 2}}},
+        {"test": {"compiled": {"figures": {}, "calls": "two"}}},
+        {"spent": {"usage": {"calls": "many"}, "minutes": 2}},
+        {"baselines": [{"name": "longer"}], "parts": {"train": []}},
+    ],
+)
+def test_a_training_record_of_another_make_is_shown_as_it_is(here, capsys, training):
+    save(build("longer"), "other.judge.json", training=training)
+    assert run(["show", "other.judge.json"]) == 0
+    assert "training" in capsys.readouterr().out
