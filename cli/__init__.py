@@ -82,3 +82,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output has gone: nothing is left to say
         return 0
+    except OSError as error:
+        if error.filename is None:
+            raise
+        click.echo(f"dicast: {error.filename}: {error.strerror}. Give another path, or make room.", err=True)
+        return ERROR

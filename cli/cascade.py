@@ -8,11 +8,10 @@ import click
 
 from ..errors import BudgetSpent, DeclarationError
 from . import INCONCLUSIVE, STOPPED, options
-from .running import default_workers, parse_budget, prepare_models
+from .running import default_workers, parse_budget, prepare_models, read_sample
 from .wanted import answered_by, has_models
 
 if TYPE_CHECKING:
-    from ..data import Case
     from ..optimizers.cascade import CertifiedCascade
 
 
@@ -33,7 +32,9 @@ if TYPE_CHECKING:
     "--delta", type=click.FloatRange(0, 0.25, min_open=True), default=0.05, show_default=True,
     help="Probability of a certificate that does not hold.",
 )  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True, help="Of --limit, and of one case of each group.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of --limit, and of one case of each group."
+)
 @click.option("--limit", type=click.IntRange(1), help="Take this many cases, drawn with --seed.")
 @click.option("--no-ties", is_flag=True, help="Leave out cases that people call a tie.")
 @click.option("--workers", type=click.IntRange(1, 256), help="Cases at once [default: 2 local, 16 for a server].")
@@ -70,20 +71,25 @@ def command(
     out, folder = _places(out, source)
     members = [(name, _member(name, lm)) for name in names]
     asked = Cascade([judge for _, judge in members])
-    cases = _cases(source, folder, limit, given["seed"], given.pop("skip_bad"))
+    seed = given["seed"] if limit else None
+    cases = read_sample(source, folder, limit, seed, skip_bad=given.pop("skip_bad"))
     prepare_models(asked)
     spending = Spending(folder / "spent.json", parse_budget(budget))
+    found = None
     with render.Compiling(quiet=as_json) as told, stop_on_interrupt() as stop, spending.sitting():
         telling = Telling(told.step, told.add, stop)
         evidence = Evidence(folder, spending, telling, workers or default_workers(asked))
         try:
             found = certified(members, cases, evidence, **given)
         except Interrupted:
-            return STOPPED
+            ended, why = STOPPED, ""
         except BudgetSpent as error:
-            render.errors.print(f"dicast: {error} The same command goes on where it stopped.", markup=False)
-            return INCONCLUSIVE
-    return _finished(found, out, spending.total.model_dump(mode="json"), as_json)
+            ended, why = INCONCLUSIVE, f"{error} The same command goes on where it stopped."
+    if found is not None:
+        return _finished(found, out, spending.total.model_dump(mode="json"), as_json)
+    if why:
+        click.echo(f"dicast: {why}", err=True)
+    return ended
 
 
 def _places(out: Path | None, source: options.CaseSource) -> tuple[Path, Path]:
@@ -104,20 +110,6 @@ def _member(name: str, lm: str | None) -> Any:
     return judge if has_models(judge) else answered_by(judge, lm)
 
 
-def _cases(source: options.CaseSource, folder: Path, limit: int | None, seed: int, skip_bad: bool) -> "list[Case]":
-    """The cases; with `skip_bad` bad rows go into the folder's rejects file, which is told."""
-    from ..data import Rejects
-    from ..data.split import sample
-    from . import render
-
-    folder.mkdir(parents=True, exist_ok=True)
-    with Rejects(folder / "rejects.jsonl") as rejects:
-        cases = list(sample(source.cases(rejects if skip_bad else None), limit, seed if limit else None))
-    if rejects.count:
-        render.errors.print(f"{rejects.count:,} bad rows are in {rejects.path}", markup=False)
-    return cases
-
-
 def _finished(found: "CertifiedCascade", out: Path, spent: dict[str, Any], as_json: bool) -> int:
     """Save the cascade, if it is certified, and say what was shown."""
     from ..programs.judgefile import save
@@ -130,14 +122,14 @@ def _finished(found: "CertifiedCascade", out: Path, spent: dict[str, Any], as_js
         told = {"judge": None if found.judge is None else str(out), **found.training(), "certificate": certificate}
         options.print_json(told | {"spent": spent})
     else:
-        print_ = render.console.print
-        print_(_table(found))
-        print_(found.certificate.told(), markup=False, soft_wrap=True)
+        render.console.print(_table(found))
+        render.say(found.certificate.told())
         if found.judge is None:
-            print_("No judge file was written.", style="yellow")
+            older = f" {out} is of an earlier run." if out.exists() else ""
+            render.say(f"No judge file was written.{older}", style="yellow")
         else:
-            print_(found.saving(), markup=False, soft_wrap=True)
-            print_(f"judge: {out}   dicast show {out}", markup=False, soft_wrap=True)
+            render.say(found.saving())
+            render.console.print(f"judge: {out}   dicast show {out}", markup=False, soft_wrap=True)
     return INCONCLUSIVE if found.judge is None else 0
 
 

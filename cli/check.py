@@ -27,14 +27,13 @@ class Finding:
 
 @click.command("check")
 @click.option("--lm", help="Also ask this model one question; with --judge, judge with it.")
-@click.option("--cases", "source", help="Also read this data whole; with --judge, judge its labelled cases.")
-@options.scale_option
-@click.option("--fields", multiple=True, callback=options.parse_fields, help="Other column names: OURS=THEIRS,...")
+@options.case_options_of(required=False)
+@click.option("--no-ties", is_flag=True, help="Leave out cases that people call a tie.")
 @click.option("--judge", metavar="FILE", help="Check a .judge.json file for drift on fresh labels, and nothing else.")
 @click.option(
     "--limit", type=click.IntRange(1), help="Judge this many cases: the first, or with --seed a random sample."
 )
-@click.option("--seed", type=int, help="Draw the cases of --limit at random with this seed.")
+@click.option("--seed", type=click.IntRange(0), help="Draw the cases of --limit at random with this seed.")
 @click.option(
     "--margin",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -44,8 +43,8 @@ class Finding:
 )
 @options.json_option
 def command(
-    lm: str | None, source: str | None, scale: tuple[float, float], fields: dict[str, str], judge: str | None,
-    limit: int | None, seed: int | None, margin: float, as_json: bool,
+    lm: str | None, source: str | None, judge: str | None, limit: int | None, seed: int | None, margin: float,
+    skip_bad: bool, as_json: bool, **given: Any,
 ) -> int:  # fmt: skip
     """Check the environment, and if given a model and a data file; exit 1 when something is to be mended.
 
@@ -68,13 +67,15 @@ def command(
             raise click.UsageError(
                 "--judge needs --cases with fresh labels; dicast show FILE says what is in the file."
             )
-        cases = options.CaseSource(source, fields=fields, scale=scale)
-        return check_drift(judge, lm, cases, limit=limit, seed=seed, margin=margin, as_json=as_json)
+        return check_drift(
+            judge, lm, options.CaseSource(source, **given),
+            limit=limit, seed=seed, margin=margin, skip_bad=skip_bad, as_json=as_json,
+        )  # fmt: skip
     found = list(_environment())
     if lm:
         found += _models(lm)
     if source:
-        found.append(_data(source, fields, scale))
+        found.append(_data(options.CaseSource(source, **given)))
     if as_json:
         options.print_json([asdict(finding) for finding in found])
     else:
@@ -148,7 +149,7 @@ def _ask(lm: Any) -> str:
     return f"answers ({written!r} to 'which is smaller: first 2, second 7'); {probabilities}"
 
 
-def _data(source: str, fields: dict[str, str], scale: tuple[float, float]) -> Finding:
+def _data(source: options.CaseSource) -> Finding:
     """Reads every row; a bad one does not end the reading, the first is told."""
     import tempfile
     from collections import Counter
@@ -159,7 +160,7 @@ def _data(source: str, fields: dict[str, str], scale: tuple[float, float]) -> Fi
     count = 0
     try:
         with tempfile.TemporaryDirectory() as folder, Rejects(Path(folder) / "rejects.jsonl") as rejects:
-            for case in options.CaseSource(source, fields=fields, scale=scale).cases(rejects):
+            for case in source.cases(rejects):
                 count += 1
                 labels[
                     "none"
@@ -170,12 +171,12 @@ def _data(source: str, fields: dict[str, str], scale: tuple[float, float]) -> Fi
                 ] += 1
         if rejects.count:
             return Finding(
-                f"data {source}", False, f"{rejects.count} bad rows of {count + rejects.count}; {rejects.first}"
+                f"data {source.source}", False, f"{rejects.count} bad rows of {count + rejects.count}; {rejects.first}"
             )
     except DicastError as error:
-        return Finding(f"data {source}", False, str(error))
+        return Finding(f"data {source.source}", False, str(error))
     told = ", ".join(f"{n} {label}" for label, n in labels.most_common())
-    return Finding(f"data {source}", count > 0, f"{count} cases; labels: {told or 'none'}")
+    return Finding(f"data {source.source}", count > 0, f"{count} cases; labels: {told or 'none'}")
 
 
 def _writable(folder: Path) -> bool:

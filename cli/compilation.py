@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Kept = TypeVar("Kept", bound=BaseModel)
 
 IDENTITY, TEST = "compile.json", "test.json"
-LABELLED, MORE = "labels.jsonl", "more-labels.jsonl"  # stand for a user's files in the commands
+FRESH, MORE = "fresh-labels.jsonl", "more-labels.jsonl"  # stand for a user's files in the commands
 
 
 def is_compilation(path: Path) -> bool:
@@ -135,8 +135,11 @@ def _commands(name: str, path: Path) -> Iterator[tuple[str, str]]:
     file = shlex.quote(str(path))
     yield f"dicast judge --judge {file} --cases new.jsonl", "Judge new cases"
     yield f"dicast show {file}", "All that it has learnt"
-    yield f"dicast check --judge {file} --cases {LABELLED}", "Does it still agree with people?"
-    yield f"dicast compile {shlex.quote(name)} --cases {MORE}", "Compile again, with more labels"
+    yield f"dicast check --judge {file} --cases {FRESH}", "Does it still agree with people?"
+    yield (
+        f"dicast compile {shlex.quote(name)} --cases {MORE}",
+        "Compile again, with more labels and the options of this time",
+    )
 
 
 def _kind(found: "Result") -> Kind:

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import BudgetSpent
-from . import INCONCLUSIVE, STOPPED, options
-from .running import default_workers, parse_budget, parse_settings, prepare_models
+from . import FAIL, INCONCLUSIVE, STOPPED, options
+from .running import default_workers, parse_budget, parse_settings, prepare_models, read_sample
 from .wanted import answered_by, has_models
 
 if TYPE_CHECKING:
     from ..optimizers.compile import Compiled, Compiler
     from ..optimizers.recipe import Baseline
     from ..optimizers.result import Result
-    from ..programs import Judge
 
+EXIT = {"improved": 0, "worse": FAIL, "inconclusive": INCONCLUSIVE}
+WIDE = 110  # columns from which every figure has its interval
 METHODS = ("none", "bootstrap", "random-search", "miprov2", "gepa", "simba")
 
 
@@ -36,7 +37,7 @@ METHODS = ("none", "bootstrap", "random-search", "miprov2", "gepa", "simba")
 @click.option("--trials", type=click.IntRange(0), help="Structures to try at most; 0 leaves the search out.")
 @click.option("--prefer", type=click.Choice(["best", "cheap", "knee"]), help="Which structure of the front to take.")
 @click.option("--risk", type=click.FloatRange(0, 0.5, min_open=True), help="Disagreement that is certified.")
-@click.option("--seed", type=int, help="Of splits, folds, and searches.")
+@click.option("--seed", type=click.IntRange(0), help="Of splits, folds, and searches.")
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the program to begin with."
 )
@@ -55,7 +56,8 @@ def command(
     """Compile PROGRAM against human-labelled cases: fit, search, certify, and test once on cases that nothing has seen.
 
     Writes a judge file, a page and the evidence. The same command again goes on where it stopped. Exit 0 when the
-    compiled judge is significantly better on the test part, 2 when the labels cannot show that.
+    compiled judge is significantly better on the test part, 1 when it is significantly worse, 2 when the labels, or the
+    budget, cannot show either.
 
     \b
     Example:
@@ -63,7 +65,6 @@ def command(
       dicast compile fennec --cases labels.jsonl --trials 12 --budget minutes=60
       dicast judge --judge compiled/direct-labels/direct.judge.json --cases new.jsonl
     """
-    from ..data.split import sample
     from ..errors import RunError
     from ..optimizers.compile import Compiler, TooFewLabels
     from ..optimizers.evidence import Interrupted, Telling
@@ -75,15 +76,16 @@ def command(
     options.load_environment()
     names = {field.name for field in dataclasses.fields(options.CaseSource)}
     source = options.CaseSource(**{name: given.pop(name) for name in names & set(given)})
-    given.pop("skip_bad")
+    skip_bad = given.pop("skip_bad")
     recipe = _recipe(recipe_file, given)
     out = out or Path("compiled") / f"{title(program)}-{source.stem}"
     if resume and not (out / "compile.json").exists():
         raise RunError(f"--resume: {out} holds no compilation. Leave --resume out to begin one.")
     judge = answered_by(build(program, **parse_settings(settings)), lm)
     baseline = _baseline(recipe.baseline, judge)
-    prepare_models(judge)
-    cases = list(sample(source.cases(), limit, recipe.seed if limit else None))
+    prepare_models(judge, *_models(recipe))
+    cases = read_sample(source, out, limit, recipe.seed if limit else None, skip_bad=skip_bad)
+    compiled = None
     with render.Compiling(quiet=as_json) as told, stop_on_interrupt() as stop:
         try:
             compiler = Compiler(
@@ -91,17 +93,20 @@ def command(
                 budget=parse_budget(budget), telling=Telling(told.step, told.add, stop),
             )  # fmt: skip
         except TooFewLabels as error:
-            render.errors.print(f"dicast: {error}", markup=False)
+            click.echo(f"dicast: {error}", err=True)
             return INCONCLUSIVE
         try:
-            return _finished(compiler.run(), out, program, as_json)
+            compiled = compiler.run()
         except Interrupted:
-            _kept(compiler, out, program)
-            return STOPPED
+            ended, why = STOPPED, ""
         except BudgetSpent as error:
-            render.errors.print(f"dicast: {error} The compilation goes on where it stopped.", markup=False)
-            _kept(compiler, out, program)
-            return INCONCLUSIVE
+            ended, why = INCONCLUSIVE, f"{error} The compilation goes on where it stopped."
+    if compiled is not None:
+        return _finished(compiled, out, program, as_json)
+    if why:
+        click.echo(f"dicast: {why}", err=True)
+    _kept(compiler, out, program)
+    return ended
 
 
 def _recipe(file: Path | None, given: dict[str, Any]) -> Any:
@@ -110,6 +115,12 @@ def _recipe(file: Path | None, given: dict[str, Any]) -> Any:
 
     changed = {name: value for name, value in given.items() if value is not None}
     return read_recipe(file, **changed) if file else recipe("compile", changed)
+
+
+def _models(recipe: Any) -> list[str]:
+    """The models that a recipe names beside the judge's own."""
+    named = [value for name, values in recipe.space.items() if name.partition(".")[0] == "model" for value in values]
+    return [*map(str, named), *([recipe.prompt_lm] if recipe.prompts != "none" and recipe.prompt_lm else [])]
 
 
 def _baseline(wanted: "Baseline | None", judge: Any) -> Any:
@@ -130,23 +141,13 @@ def _baseline(wanted: "Baseline | None", judge: Any) -> Any:
     return plain
 
 
-def _saved(judge: "Judge", training: dict[str, Any], out: Path, program: str) -> Path:
-    from ..programs.judgefile import save
-    from ..programs.registry import title
-
-    path = out / f"{title(program)}.judge.json"
-    save(judge, path, training=training, certificate=training.get("certificate"))
-    return path
-
-
 def _kept(compiler: "Compiler", out: Path, program: str) -> None:
     """Save the best so far of a compilation that was stopped."""
-    from . import render
-
     best = compiler.best_so_far()
     if best is not None:
-        path = _saved(*best, out, program)
-        render.errors.print(f"best so far, not tested: {path}", markup=False, soft_wrap=True)
+        path = _path(out, program)
+        best.save(path)
+        click.echo(f"best so far, not tested: {path}", err=True)
 
 
 def _finished(compiled: "Compiled", out: Path, program: str, as_json: bool) -> int:
@@ -155,7 +156,8 @@ def _finished(compiled: "Compiled", out: Path, program: str, as_json: bool) -> i
     from .report import write_page
 
     tested = compiled.result
-    path = _saved(compiled.judge, compiled.training, out, program)
+    path = _path(out, program)
+    compiled.save(path)
     page = write_page(out)
     if as_json:
         options.print_json(
@@ -169,16 +171,23 @@ def _finished(compiled: "Compiled", out: Path, program: str, as_json: bool) -> i
         )
     else:
         render.console.print(test_table(tested))
-        render.console.print(tested.told, markup=False)
+        render.say(tested.told)
         if compiled.certificate:
-            render.console.print(compiled.certificate.told(), markup=False)
+            render.say(compiled.certificate.told())
         if tested.kept:
-            render.console.print(tested.kept.told(), markup=False)
-        render.console.print(_spent(compiled.training["spent"]), markup=False)
+            render.say(tested.kept.told())
+        render.say(_spent(compiled.training["spent"]))
         render.console.print(f"judge: {path}   dicast show {path}", markup=False, soft_wrap=True)
         if page:
             render.console.print(f"page: {page}", markup=False, soft_wrap=True)
-    return 0 if tested.outcome == "improved" else INCONCLUSIVE
+    return EXIT[tested.outcome]
+
+
+def _path(out: Path, program: str) -> Path:
+    """The judge file of a compilation."""
+    from ..programs.registry import SAVED, title
+
+    return out / f"{title(program)}{SAVED}"
 
 
 def _spent(told: dict[str, Any]) -> str:
@@ -192,12 +201,14 @@ def _spent(told: dict[str, Any]) -> str:
 def test_table(tested: "Result") -> Any:
     """The judges side by side on the test part, and what reads nothing."""
     from . import render
-    from .figures import figure
+    from .figures import figure, number
 
     names = [one.name for one in _figures(tested)]
+    whole = names if render.console.width >= WIDE else names[:1]
     rows = []
     for row in tested.rows:
-        found = {one.name: figure(one) for section in row.evaluation.sections.values() for one in section}
+        sections = row.evaluation.sections.values()
+        found = {one.name: figure(one) if one.name in whole else number(one.value) for part in sections for one in part}
         tokens = "-" if row.tokens is None else f"{row.tokens:,.0f}"
         rows.append([row.name, *(found.get(name, "-") for name in names), f"{row.calls:.1f}", tokens])
     for one in tested.baselines:

@@ -4,7 +4,10 @@ Of a certified cascade that is the certificate, of any other judge the accuracy 
 """
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from ..errors import DataError, DeclarationError
 from . import FAIL, INCONCLUSIVE, STOPPED, options
@@ -24,7 +27,7 @@ STYLES = {"agrees": "green", "worse": "red", "unknown": "yellow"}
 
 def check_drift(
     judge: str, lm: str | None, source: options.CaseSource, *,
-    limit: int | None, seed: int | None, margin: float, as_json: bool,
+    limit: int | None, seed: int | None, margin: float, skip_bad: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Judge the labelled cases, tell whether the judge still agrees, and give the exit code.
 
@@ -46,7 +49,7 @@ def check_drift(
     built = wanted.built()
     built.threshold = None  # the record's accuracy is of all verdicts, kept or abstained
     prepare_models(built)
-    cases = list(sample(_labelled(source), limit, seed))
+    cases = list(sample(_labelled(source, skip_bad), limit, seed))
     if not cases:
         raise DataError(f"--cases {source.source}: no pair or choice with a label. Give fresh labelled cases.")
     verdicts = _judged(built, cases, quiet=as_json)
@@ -84,8 +87,18 @@ def _held(judge: str, file: "JudgeFile", margin: float) -> "Callable[[list[Judge
     return lambda _, tally: Drift(then, tally.accuracy, margin)
 
 
-def _labelled(source: options.CaseSource) -> "Iterator[Case]":
-    return (case for case in source.cases() if case.label is not None and case.label.winner is not None)
+def _labelled(source: options.CaseSource, skip_bad: bool) -> "Iterator[Case]":
+    """The labelled cases; with `skip_bad` rows that are none are left out, and told."""
+    import tempfile
+
+    from ..data import Rejects
+
+    with tempfile.TemporaryDirectory() as folder, Rejects(Path(folder) / "rejects.jsonl") as rejects:
+        for case in source.cases(rejects if skip_bad else None):
+            if case.label is not None and case.label.winner is not None:
+                yield case
+        if rejects.count:
+            click.echo(f"{rejects.count:,} bad rows were left out; {rejects.first}", err=True)
 
 
 def _judged(judge: Any, cases: "list[Case]", *, quiet: bool) -> "list[Judged] | None":

@@ -60,12 +60,17 @@ scale_option = click.option(
 
 def case_options(function: Function) -> Function:
     """--cases, --data, --fields, --scale, --aspect, --max-chars, --skip-bad."""
+    return case_options_of(required=True)(function)
+
+
+def case_options_of(*, required: bool) -> Callable[[Function], Function]:
+    """The same, --cases `required` or not."""
     folder = click.Path(path_type=Path, file_okay=False)
     options = [
         click.option(
             "--cases",
             "source",
-            required=True,
+            required=required,
             help="A .jsonl, .csv or .parquet file (.gz too), hf:NAME[:SPLIT], or a set of `dicast data list`.",
         ),
         click.option("--data", "root", type=folder, help="Folder of public sets [default: $DICAST_DATA]."),
@@ -75,9 +80,13 @@ def case_options(function: Function) -> Function:
         click.option("--max-chars", type=click.IntRange(1), help="Only cases of at most so many characters in all."),
         click.option("--skip-bad", is_flag=True, help="Write bad rows to a rejects file and go on."),
     ]
-    for option in reversed(options):
-        function = option(function)
-    return function
+
+    def decorated(function: Function) -> Function:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorated
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from ..data import Judged
 from ..engines.weights import Progress as OnProgress
@@ -28,6 +29,7 @@ __all__ = [
     "indented",
     "judgment",
     "outcome",
+    "say",
     "share",
     "spent",
     "summary",
@@ -37,19 +39,20 @@ __all__ = [
 PIPE_WIDTH = 160  # columns where the output is no terminal
 console = Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
 errors = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else PIPE_WIDTH)
+TOLD_AT_THE_END = ("test",)  # steps of a compilation whose words are its result
 LINE_EVERY = 30.0  # seconds between progress lines where there is no terminal
 
 
 class RunProgress:
     """Progress of a run: a bar with rate, time left, tokens, cost and accuracy so far; lines without a terminal."""
 
-    def __init__(self, total: int | None, done: int, *, quiet: bool) -> None:
+    def __init__(self, total: int | None, done: int, *, quiet: bool, transient: bool = False) -> None:
         self.tally, self.started, self.quiet, self.done, self.total = Tally(), time.monotonic(), quiet, done, total
         self._told = self.started
         self._bar = Progress(
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
             TimeRemainingColumn(), TextColumn("{task.fields[note]}"),
-            console=errors, disable=quiet or not errors.is_terminal,
+            console=errors, disable=quiet or not errors.is_terminal, transient=transient,
         )  # fmt: skip
         self._task = self._bar.add_task("judging", total=total, completed=done, note="")
 
@@ -96,13 +99,12 @@ class Compiling:
     """Progress of a compilation: a line a step, and a bar of the verdicts recorded meanwhile."""
 
     def __init__(self, *, quiet: bool) -> None:
-        self._progress = RunProgress(None, 0, quiet=quiet)
+        self._progress = RunProgress(None, 0, quiet=quiet, transient=True)
         self._quiet = quiet
 
     def step(self, name: str, told: str) -> None:
-        if not self._quiet:
-            errors.print(f"[bold]{name}[/]  ", end="")
-            errors.print(told, markup=False, soft_wrap=True)
+        if not self._quiet and name not in TOLD_AT_THE_END:
+            errors.print(Text.assemble((name, "bold"), "  ", told), soft_wrap=not errors.is_terminal)
 
     def add(self, judged: Judged) -> None:
         self._progress.add(judged)
@@ -126,6 +128,11 @@ def download_progress(quiet: bool = False) -> Iterator[OnProgress]:
     ) as bar:  # fmt: skip
         task = bar.add_task("fetching", total=None)
         yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
+
+
+def say(sentence: str, style: str = "") -> None:
+    """A sentence of a result: wrapped between words on a terminal, one line elsewhere."""
+    console.print(sentence, style=style, markup=False, soft_wrap=not console.is_terminal)
 
 
 def table(columns: list[str], rows: list[list[Any]]) -> Table:

@@ -2,21 +2,52 @@
 
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+if TYPE_CHECKING:
+    from ..data import Case
+    from .options import CaseSource
 
-def prepare_models(judge: Any) -> None:
-    """Make every model ready before the first case, with a progress bar for a download."""
+
+def prepare_models(judge: Any, *others: str) -> None:
+    """Make every model ready before the first case, with a progress bar for a download; `others` are of the recipe."""
     from ..engines.cache import configure_cache
     from ..engines.models import prepare
     from . import render
 
     configure_cache()
-    for model in {stage.model for stage in judge.stages()}:
+    for model in dict.fromkeys([*(stage.model for stage in judge.stages()), *others]):
         with render.download_progress() as progress:
             prepare(model, progress)
+
+
+def read_sample(
+    source: "CaseSource", folder: Path, limit: int | None, seed: int | None, *, skip_bad: bool
+) -> "list[Case]":
+    """The cases, of which a seed draws `limit`; with `skip_bad` bad rows go into the folder's rejects file, which is
+    told.
+
+    Raises:
+        DataError: no case.
+    """
+    from ..data import Rejects
+    from ..data.split import sample
+    from ..errors import DataError
+
+    if skip_bad:
+        folder.mkdir(parents=True, exist_ok=True)
+        with Rejects(folder / "rejects.jsonl") as rejects:
+            cases = list(sample(source.cases(rejects), limit, seed))
+        if rejects.count:
+            click.echo(f"{rejects.count:,} bad rows are in {rejects.path}", err=True)
+    else:
+        cases = list(sample(source.cases(), limit, seed))
+    if not cases:
+        raise DataError(f"--cases {source.source}: holds no case, or none that the options leave. Give others.")
+    return cases
 
 
 def parse_budget(text: str | None) -> Any:

@@ -66,6 +66,8 @@ class ModelString:
         if not slash or not provider or not name:
             hint = f"Did you mean local/{text}?" if text in CATALOG else f"Write provider/model, as in {DEFAULT_MODEL}."
             raise ModelError(f"model {text!r}: a model string has a provider and a name. {hint}")
+        if "@" in name and provider in OPENAI_COMPATIBLE:
+            raise ModelError(f"model {text!r}: what follows @ is no address. Write it whole, as in @http://HOST/v1.")
         url = f"http{endpoint}".rstrip("/") if endpoint else _default_endpoint(provider)
         if url and (urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname):
             raise ModelError(f"model {text!r}: {url!r} is not an http(s) address.")

@@ -20,6 +20,7 @@ from ..errors import DeclarationError
 from ..programs.baselines import Longer, Majority, ReviewerAverage
 from ..programs.head import Head
 from ..programs.judge import Judge
+from ..programs.judgefile import save
 from .certificates.certify import Certificate, certify, check
 from .evidence import Evidence, Interrupted, Telling, digest, digest_of, plain, with_head
 from .head.fit import TooFewVerdicts, fit
@@ -49,6 +50,22 @@ class Compiled:
     result: Result
     certificate: Certificate | None
     training: dict[str, Any]
+
+    def save(self, path: Path | str) -> None:
+        """Write the judge file, with training record and certificate; see `judgefile.save`."""
+        save(self.judge, path, training=self.training, certificate=self.training["certificate"])
+
+
+@dataclass(frozen=True)
+class BestSoFar:
+    """The judge of the steps that are done, not tested."""
+
+    judge: Judge
+    training: dict[str, Any]
+
+    def save(self, path: Path | str) -> None:
+        """Write the judge file; see `judgefile.save`."""
+        save(self.judge, path, training=self.training)
 
 
 class Compiler:
@@ -123,9 +140,9 @@ class Compiler:
             final.threshold = certificate.threshold
         return Compiled(final, tested, certificate, self._training(tested, certificate))
 
-    def best_so_far(self) -> tuple[Judge, dict[str, Any]] | None:
-        """The judge of the steps that are done, not tested, and its training record; None when nothing was learnt."""
-        return None if self._best is None else (self._best, self._training(None, None))
+    def best_so_far(self) -> BestSoFar | None:
+        """What an interrupted compilation leaves; None when nothing was learnt."""
+        return None if self._best is None else BestSoFar(self._best, self._training(None, None))
 
     # the steps
 
@@ -133,7 +150,7 @@ class Compiler:
         by_id = {case.id: case for case in self.cases}
 
         def dealt() -> dict[str, Any]:
-            parts = split(self.cases, parts=self.recipe.parts.shares, seed=self.recipe.seed)
+            parts = split(self.cases, parts=self.recipe.parts.shares(self._certifiable), seed=self.recipe.seed)
             return {name: [case.id for case in part] for name, part in parts.items()}
 
         parts = {name: [by_id[one] for one in ids] for name, ids in self.steps.once("split", dealt).items()}
@@ -185,7 +202,7 @@ class Compiler:
 
     def _certified(self, judge: Judge) -> Certificate | None:
         part = self.parts.get("certify")
-        if not part or len(part[0].candidates) < 2:
+        if not part:
             return None
 
         sides = _certainties(self.evidence.decided(judge, part, "certify"))
@@ -223,6 +240,11 @@ class Compiler:
         tested = Result.model_validate(self.steps.once("test", made))
         self.telling.step("test", tested.told)
         return tested
+
+    @property
+    def _certifiable(self) -> bool:
+        """Whether verdicts are right or wrong: scores of single texts are not."""
+        return len(self.cases[0].candidates) > 1
 
     # what is told
 

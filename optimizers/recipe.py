@@ -23,18 +23,19 @@ class Parts(Record):
 
     train: Share = 0.35
     select: Share = 0.15
-    certify: Share | Literal[0] = Field(default=0.15, description="0 leaves the certificate out")
+    certify: Share | Literal[0] = Field(default=0.15, description="0 leaves the certificate out; texts have none")
     test: Share = 0.35
 
     @model_validator(mode="after")
     def _sum_to_one(self) -> Self:
-        if abs(sum(self.shares.values()) - 1) > 1e-9:
-            raise ValueError(f"the shares of the parts must sum to 1, got {sum(self.shares.values()):g}")
+        if abs(sum(self.model_dump().values()) - 1) > 1e-9:
+            raise ValueError(f"the shares of the parts must sum to 1, got {sum(self.model_dump().values()):g}")
         return self
 
-    @property
-    def shares(self) -> dict[str, float]:
-        return {name: share for name, share in self.model_dump().items() if share}
+    def shares(self, certify: bool) -> dict[str, float]:
+        """The parts that there are, of sum 1; those that are left over where nothing is certified grow alike."""
+        given = {name: share for name, share in self.model_dump().items() if share and (certify or name != "certify")}
+        return {name: share / sum(given.values()) for name, share in given.items()}
 
 
 class Baseline(Record):
@@ -55,7 +56,7 @@ class Recipe(Record):
 
     objective: str | None = Field(default=None, description="None: accuracy of pairs and choices, Spearman of texts")
     parts: Parts = Parts()
-    seed: int = 0
+    seed: Annotated[int, Field(ge=0)] = 0
     head: bool = True
     length: bool = Field(default=False, description="whether the head may use the texts' length")
     prompts: Prompts = "none"
@@ -68,7 +69,10 @@ class Recipe(Record):
     prefer: Prefer = "best"
     risk: Annotated[float, Field(gt=0, le=0.5)] = 0.1
     delta: Annotated[float, Field(gt=0, le=0.25)] = 0.05
-    baseline: Baseline | None = Field(default=Baseline(), description="beside it on the test part; a name will do")
+    baseline: Baseline | None = Field(
+        default=Baseline(),
+        description="beside it on the test part; a name will do. In Python give the judge itself to the Compiler",
+    )
 
     @field_validator("baseline", mode="before")
     @classmethod
@@ -110,7 +114,7 @@ def read_recipe(path: Path, **changed: Any) -> Recipe:
         told = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     except OSError as error:
         raise DeclarationError(f"recipe {path}: cannot be read ({error.strerror}). Give a YAML file.") from None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise DeclarationError(f"recipe {path}: not YAML ({' '.join(str(error).split())}). Mend it.") from None
     if not isinstance(told, dict):
         raise DeclarationError(f"recipe {path}: holds a {type(told).__name__}, not fields. Write NAME: VALUE lines.")

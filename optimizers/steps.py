@@ -6,7 +6,7 @@ written until the judge was tested, so that the next sitting goes on with it.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,11 +43,12 @@ class Steps:
             before = json.loads(path.read_text(encoding="utf-8"))["identity"]
         except (ValueError, KeyError, TypeError):
             raise RunError(f"{path}: is damaged. Delete the folder and compile again.") from None
-        changed = [name for name in before | identity if before.get(name) != identity.get(name)]
+        then, now = _flat(before), _flat(identity)
+        changed = [name for name in then | now if then.get(name) != now.get(name)]
         if changed:
             name = changed[0]
             raise RunError(
-                f"{folder}: holds a compilation with {name} = {before.get(name)!r}, now it is {identity.get(name)!r}. "
+                f"{folder}: holds a compilation with {name} = {then.get(name)!r}, now it is {now.get(name)!r}. "
                 "Give another --out, or delete the folder."
             )
 
@@ -82,6 +83,15 @@ class Steps:
         for name, made in self._open.items():
             write_whole(self.folder / f"{name}.json", _lines(made))
         self._open.clear()
+
+
+def _flat(told: Mapping[str, Any], under: str = "") -> dict[str, Any]:
+    """The values of nested mappings by dotted name, as JSON gives them back."""
+    found: dict[str, Any] = {}
+    for name, value in told.items():
+        inner = isinstance(value, Mapping) and bool(value)
+        found |= _flat(value, f"{under}{name}.") if inner else {f"{under}{name}": json.loads(json.dumps(value))}
+    return found
 
 
 def _lines(told: dict[str, Any]) -> str:

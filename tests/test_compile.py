@@ -229,11 +229,13 @@ def test_a_recipe_is_read_and_changed(tmp_path: Path) -> None:
     path = tmp_path / "recipe.yaml"
     path.write_text("objective: kappa\nparts: {train: 0.5, select: 0.1, certify: 0, test: 0.4}\ntrials: 3\n")
     found = read_recipe(path, trials=5)
-    assert (found.objective, found.trials, found.parts.shares) == (
-        "kappa",
-        5,
-        {"train": 0.5, "select": 0.1, "test": 0.4},
-    )
+    assert (found.objective, found.trials) == ("kappa", 5)
+    assert found.parts.shares(certify=True) == {"train": 0.5, "select": 0.1, "test": 0.4}
+
+
+def test_where_nothing_can_be_certified_the_other_parts_share_its_cases() -> None:
+    shares = Recipe().parts.shares(certify=False)
+    assert shares == pytest.approx({"train": 0.35 / 0.85, "select": 0.15 / 0.85, "test": 0.35 / 0.85})
 
 
 @pytest.mark.parametrize(

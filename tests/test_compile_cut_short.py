@@ -133,7 +133,7 @@ def test_stopped_in_the_search_the_best_so_far_has_the_best_structure(tmp_path: 
     values = [float(one.split(": ")[1].split(",")[0]) for one in seen if "stopped" not in one]
     best = compiler.best_so_far()
     assert best is not None
-    assert best[0].settings() != Known().settings()
+    assert best.judge.settings() != Known().settings()
     assert max(values) > values[0]
 
 

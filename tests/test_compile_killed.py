@@ -117,6 +117,26 @@ def test_ctrl_c_keeps_the_best_so_far_and_resume_goes_on(labels: Path, tmp_path:
 
 @pytest.mark.fault
 @pytest.mark.slow
+@pytest.mark.parametrize("method", ["random-search", "miprov2", "simba"])
+def test_ctrl_c_in_the_search_of_prompts_keeps_the_best_so_far(labels: Path, tmp_path: Path, method: str) -> None:
+    """DSPy's threads take the signal for themselves, so that only a real one shows what comes of it."""
+    out = tmp_path / "stopped"
+    (tmp_path / "recipe.yaml").write_text(json.dumps(RECIPE | {"prompts": method, "prompt_trials": 6, "demos": 2}))
+    with serve(MockServer(tokens=tokens, delay=0.05)) as server:
+        process = compiling(labels, out, server)
+        assert process.stderr is not None
+        while not next(process.stderr).startswith("prompts  wording 0"):
+            pass
+        time.sleep(0.7)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
+    assert f"best so far, not tested: {out / 'direct.judge.json'}" in errors
+
+
+@pytest.mark.fault
+@pytest.mark.slow
 def test_a_budget_is_kept_and_leaves_enough_for_the_test(labels: Path, tmp_path: Path) -> None:
     """Train and select are 50 verdicts of 4 calls, certify 15 and test 35: 400 calls; a search would take more."""
     out = tmp_path / "limited"

@@ -77,6 +77,7 @@ def test_the_python_runs(user, code, capsys):
 def test_the_commands_of_compiling_run_in_order(user, capsys):
     pairs = [json.loads(line) for line in Path("pairs.jsonl").read_text().splitlines()]
     write("labels.jsonl", pairs)
+    write("fresh.jsonl", [pair | {"id": f"fresh {pair['id']}", "query": f"Please: {pair['query']}"} for pair in pairs])
     block = re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / "compiling.md").read_text(), re.DOTALL)[0]
     with serve(MockServer()) as server:
         for command in block.splitlines():

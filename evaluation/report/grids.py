@@ -11,7 +11,7 @@ COLUMNS = ("accuracy", "agreement", "kappa", "nDCG", "spearman", "pearson", "ken
 LOWER = ("log-loss", "ECE")
 READS_NOTHING = ("majority", "longer", "one person")
 MEANING = {
-    "uncompiled": "the program as it was given",
+    "uncompiled": "the program as it was given, without a head",
     "head": "with a head on its evidence",
     "head and prompts": "with better prompts, and a head",
     "compiled": "all that was learnt",

@@ -124,7 +124,7 @@ def check_options(judge: Judge, options: PromptOptions) -> None:
         ModelString.parse(options.prompt_lm)
     roles = {path: stage.role for path, stage in stages_of(judge).items()}
     if unknown := set(options.stages or ()) - {*roles, *roles.values()}:
-        known = ", ".join(sorted(set(roles.values()))) or "none"
+        known = ", ".join(dict.fromkeys([*sorted(set(roles.values())), *roles])) or "none"
         raise DeclarationError(f"judge {judge.name!r} has no stage {min(unknown)!r}. Its stages: {known}.")
     if not roles:
         raise DeclarationError(f"judge {judge.name!r} asks no model, so there is no prompt to optimise. Use another.")
@@ -199,7 +199,11 @@ def _search(contest: Contest, train: Sequence[Case], options: PromptOptions) -> 
         return None, str(stopped.error)
     except HOPELESS as error:
         raise ModelError(f"prompts: the model that writes instructions cannot be used: {error}") from error
-    except DSPyError as error:
+    except Exception as error:
+        if allowance.stop.is_set():  # DSPy's threads catch Ctrl-C themselves, and then raise a plain Exception
+            return None, INTERRUPTED
+        if not isinstance(error, DSPyError):
+            raise
         told = " ".join(str(error).split())[:300]
         return None, f"the model that writes instructions failed ({type(error).__name__}): {told}"
     finally:
