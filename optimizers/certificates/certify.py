@@ -154,7 +154,7 @@ def _descent(cases: Cases, risk: float, delta: float) -> tuple[Path, int]:
     alone = [(NEVER,) * (judges - 1) + (threshold,) for threshold in GRID]
     kept, _, expected = cases.tally(alone)
     trusted = np.flatnonzero(expected <= risk / 2 * kept)
-    turn = max(start_of(kept, expected, cases.sure.shape[1], risk, delta), int(trusted[-1]) if len(trusted) else 0)
+    turn = max(start_of(kept, expected, cases.n, risk, delta), int(trusted[-1]) if len(trusted) else 0)
     path, thresholds = alone[: turn + 1], list(alone[turn])
     for judge in range(judges - 2, -1, -1):
         for threshold in GRID[: turn + 1]:
@@ -164,8 +164,9 @@ def _descent(cases: Cases, risk: float, delta: float) -> tuple[Path, int]:
 
 
 def _checked(certificate: Certified, thresholds: tuple[float, ...], cases: Cases) -> Check:
-    (kept,), (errors,), _ = (side.tolist() for side in cases.tally([thresholds]))
-    told: dict[str, Any] = {"risk": certificate.risk, "n": cases.sure.shape[1], "kept": kept, "errors": errors}
+    (kept, errors), (kept_of_all, errors_of_all) = cases.count(thresholds), cases.all.count(thresholds)
+    told: dict[str, Any] = {"risk": certificate.risk, "n": cases.n, "kept": kept, "errors": errors}
+    told |= {"cases": cases.all.n, "kept_of_all": kept_of_all, "errors_of_all": errors_of_all}
     if not kept:
         return Check(**told, rate=None, low=None, high=None, holds=None)
     low, high = limits(errors, kept, certificate.delta)
