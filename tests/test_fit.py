@@ -11,7 +11,7 @@ import pytest
 from evidence import choices, judged, lettered, pair, pairs, scored, texts
 from pydantic import TypeAdapter
 
-from dicast.data import Case, Scores, Verdict, Winner
+from dicast.data import Candidate, Case, Scores, Verdict, Winner
 from dicast.errors import DeclarationError
 from dicast.evaluation.statistics import calibration
 from dicast.optimizers.head.fit import Fitted, fit
@@ -475,6 +475,26 @@ def test_scores_are_moved_to_peoples_scale() -> None:
     assert np.sqrt(np.mean(np.square(errors))) < 0.35  # of which 0.3 is people's own
     assert fitted.candidates[0].loss == pytest.approx(0.09, abs=0.03)
     assert (fitted.head.lo, fitted.head.hi) == (1, 5)
+
+
+def test_members_that_fail_now_and_then_teach_a_head_of_texts_nothing() -> None:
+    """A text whose best member failed is scored from the others, not as if that member had given it 0."""
+    random, cases, verdicts, people = np.random.default_rng(0), [], [], []
+    for number in range(400):
+        quality = float(random.normal())
+        given = {name: 5.5 + 2 * quality + 2 * float(random.normal(0, sd)) for name, sd in zip("xyz", (1, 0.5, 2))}
+        if random.random() < 0.1:
+            del given["y"]
+        people.append(min(max(3 + quality, 1.0), 5.0))
+        label = Scores(values=(people[-1],), lo=1, hi=5)
+        cases.append(Case(id=f"{number:03}", query=str(number), candidates=(Candidate(text="x"),), label=label))
+        verdicts.append(judged([scored(s, member=name) for name, s in given.items()], 1, case_id=cases[-1].id))
+    fitted = fit(cases, verdicts, folds=3)
+    errors = np.array([(one.scores or (math.nan,))[0] for one in fitted.crossfitted]) - people
+    whole = np.array([len(verdict.findings) == 3 for verdict in verdicts])
+    assert any(name.startswith("member") for name in fitted.head.weights)
+    assert np.sqrt(np.mean(errors[whole] ** 2)) < 0.5
+    assert np.sqrt(np.mean(errors[~whole] ** 2)) < 0.75
 
 
 def test_isotonic_regression_is_chosen_where_people_bend_the_scale() -> None:
