@@ -482,8 +482,11 @@ def test_members_that_fail_now_and_then_teach_a_head_of_texts_nothing() -> None:
     random, cases, verdicts, people = np.random.default_rng(0), [], [], []
     for number in range(400):
         quality = float(random.normal())
-        given = {name: 5.5 + 2 * quality + 2 * float(random.normal(0, sd)) for name, sd in zip("xyz", (1, 0.5, 2))}
-        if random.random() < 0.1:
+        given = {
+            name: 5.5 + 2 * quality + 2 * float(random.normal(0, sd))
+            for name, sd in zip("xyz", (1, 0.3, 1), strict=True)
+        }
+        if number % 40 == 0:
             del given["y"]
         people.append(min(max(3 + quality, 1.0), 5.0))
         label = Scores(values=(people[-1],), lo=1, hi=5)
@@ -493,8 +496,8 @@ def test_members_that_fail_now_and_then_teach_a_head_of_texts_nothing() -> None:
     errors = np.array([(one.scores or (math.nan,))[0] for one in fitted.crossfitted]) - people
     whole = np.array([len(verdict.findings) == 3 for verdict in verdicts])
     assert any(name.startswith("member") for name in fitted.head.weights)
-    assert np.sqrt(np.mean(errors[whole] ** 2)) < 0.5
-    assert np.sqrt(np.mean(errors[~whole] ** 2)) < 0.75
+    assert np.sqrt(np.mean(errors[whole] ** 2)) < 0.4
+    assert np.sqrt(np.mean(errors[~whole] ** 2)) < 0.8
 
 
 def test_isotonic_regression_is_chosen_where_people_bend_the_scale() -> None:
