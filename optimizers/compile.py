@@ -20,7 +20,7 @@ from ..programs.baselines import Longer, Majority, ReviewerAverage
 from ..programs.head import Head
 from ..programs.judge import Judge
 from .certificates.certify import Certificate, certify, check
-from .evidence import Evidence, Interrupted, Telling, digest, digest_of, plain, with_head
+from .evidence import Evidence, Interrupted, Telling, digest, digest_of, plain, seen_cases, with_head
 from .head.fit import fit
 from .objective import OBJECTIVES, Objective, default_for
 from .prompts.wording import Wording, demonstrated, worded, wordings_of
@@ -289,7 +289,7 @@ class Compiler:
 
     def _training(self, tested: Result | None, certificate: Certificate | None) -> dict[str, Any]:
         parts = {name: len(part) for name, part in self.parts.items()}
-        origin = {"parts": parts, "cases": digest_of(self.cases), "seed": self.recipe.seed}
+        origin = {"parts": parts, "cases": seen_cases(self.cases), "seed": self.recipe.seed}
         return training_record(tested, certificate, origin=origin, spent=self.spending.total)
 
 

@@ -94,3 +94,21 @@ def digest_of(cases: Iterable[Case]) -> str:
     """SHA-256, in hex, of labelled cases in their order: which judge learnt from which cases."""
     told = "\n".join(case.model_dump_json() for case in cases)
     return hashlib.sha256(told.encode()).hexdigest()
+
+
+def seen_cases(cases: Sequence[Case]) -> str:
+    """What a judge file keeps of the cases that it is of, in a line: `digest_of` all, then twelve hex digits of each."""
+    return " ".join([digest_of(cases), *sorted(map(_shown, cases))])
+
+
+def seen_among(cases: Sequence[Case], told: str) -> int:
+    """How many of the cases are among those of a judge file's line, whatever their order, ids and labels."""
+    whole, *each = told.split() or [""]
+    seen = set(each)
+    return len(cases) if digest_of(cases) == whole else sum(_shown(case) in seen for case in cases)
+
+
+def _shown(case: Case) -> str:
+    """Twelve hex digits of what a judge is shown of a case, its candidates in either order."""
+    about = case.model_dump_json(include={"query", "history", "profile", "aspect"})
+    return digest({"about": about, "texts": sorted(candidate.text for candidate in case.candidates)})
