@@ -97,7 +97,7 @@ def digest_of(cases: Iterable[Case]) -> str:
 
 
 def seen_cases(cases: Sequence[Case]) -> str:
-    """What a judge file keeps of the cases that it is of, in a line: `digest_of` all, then twelve hex digits of each."""
+    """What a judge file keeps of its cases, in a line: `digest_of` all, then twelve hex digits of each."""
     return " ".join([digest_of(cases), *sorted(map(_shown, cases))])
 
 
