@@ -12,14 +12,14 @@ from .columns import Codes, Columns, Floats
 from .measures import FEWEST, correlation
 from .results import Comparison, PairedTest
 from .scores import TITLES
-from .statistics import paired, power
+from .sensitivity import sensitivity
+from .statistics import paired
 from .statistics.bias import repetition
 from .statistics.resampling import bootstrap
 from .telling import gap, told
 from .winners import both_orders_right
 
 ALPHA = 0.05  # of a test that is told to have shown nothing
-SMALLEST = 0.01  # difference for which labels are counted: they grow with its inverse square
 SWAPS = 1000  # of the permutation tests of figures of all cases together
 
 Tests = Callable[[Columns, Columns, int], Iterator[PairedTest]]  # of two runs of the same cases, row by row, and a seed
@@ -97,13 +97,16 @@ def _shares(name: str, first: NDArray[Any], second: NDArray[Any], groups: Codes,
     p = paired.mcnemar(first, second).p if alone else paired.permutation(first, second, groups, seed=seed)
     only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())
     counts = f"{only_first} right by the first alone, {only_second} by the second"
-    test = "McNemar, exact" if alone else "permutation of whole groups"
-    if p > ALPHA and only_first != only_second:
-        difference = abs(only_first - only_second) / figure.n
-        test += f"; {_needed((only_first + only_second) / figure.n, difference)} to show such a difference"
-    return PairedTest(
-        name=name, difference=gap(name, figure, counts), alone=(only_first, only_second), p=_known(p), note=test
+    told = PairedTest(
+        name=name,
+        difference=gap(name, figure, counts),
+        alone=(only_first, only_second),
+        p=_known(p),
+        note="McNemar, exact" if alone else "permutation of whole groups",
     )
+    if p > ALPHA and only_first != only_second:
+        return told.model_copy(update={"note": f"{told.note}; {_needed(told)}"})
+    return told
 
 
 def of_means(name: str, first: Floats, second: Floats, groups: Codes, seed: int, what: str) -> PairedTest:
@@ -129,11 +132,16 @@ def of_wholes(
     return PairedTest(name=name, difference=measure, p=_known(p), note="permutation of whole groups")
 
 
-def _needed(discordance: float, difference: float) -> str:
-    """How many labels McNemar's test would want, at a power of 80 %."""
-    if difference < SMALLEST:
-        return "far more labels"
-    return f"about {power.labels_for_difference(discordance, difference):,} independent labels"
+def _needed(test: PairedTest) -> str:
+    """How many labels would show the difference, at a power of 80 %."""
+    found, groups = sensitivity(test), test.difference.groups
+    if found is not None and found.groups is not None:
+        few = f"{groups} groups" if groups else f"{test.difference.n} labels"
+        return f"{few} are too few to show any difference, {found.groups} the fewest that can"
+    if found is None or found.labels is None:
+        return "far more labels to show such a difference"
+    labels = "labels in such groups" if groups else "independent labels"
+    return f"about {found.labels:,} {labels} to show such a difference"
 
 
 def _alike(first: Codes, second: Codes, k: int, groups: Codes, seed: int) -> Iterator[PairedTest]:
