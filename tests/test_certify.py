@@ -347,6 +347,13 @@ def test_a_cascade_takes_a_cost_for_each_judge(given: dict[str, Any], told: str)
         certify_cascade(**given)
 
 
+def test_a_judge_that_never_has_a_certainty_is_refused() -> None:
+    good, silent = ([0.9] * 60, [True] * 60), ([math.nan] * 60, [True] * 60)
+    with pytest.raises(DataError, match="judge 2 of 2 has a certainty in none of the 60 cases used"):
+        certify_cascade([good, silent])
+    assert check_cascade(certify_cascade([good, good]), [good, silent]).kept == 60
+
+
 def test_a_cascade_is_checked_on_the_same_judges() -> None:
     with pytest.raises(DeclarationError, match="1 thresholds, 2 stages"):
         check_cascade(certify_cascade([(SURE, RIGHT)]), [(SURE, RIGHT)] * 2)

@@ -15,6 +15,7 @@ from dicast.data import Candidate, Case, Scores, Verdict, Winner
 from dicast.errors import DeclarationError
 from dicast.evaluation.statistics import calibration
 from dicast.optimizers.head.fit import Fitted, fit
+from dicast.optimizers.head.fit import _folds as fold_of
 from dicast.optimizers.head.isotonic import odd_rising, pooled, rising
 from dicast.optimizers.head.likelihood import (
     EVEN_PENALTY,
@@ -552,6 +553,31 @@ def test_one_group_cannot_be_crossfitted() -> None:
     cases, verdicts = pairs(30, 18)
     with pytest.raises(DeclarationError, match="1 groups"):
         fit([case.model_copy(update={"group": "all"}) for case in cases], verdicts)
+
+
+@pytest.mark.parametrize("world", [pairs(80, 18), choices(80, 18)])
+def test_there_may_be_as_many_folds_as_groups(world: tuple[list[Case], list[Verdict]]) -> None:
+    cases = [case.model_copy(update={"group": str(number % 40)}) for number, case in enumerate(world[0])]
+    assert len(fit(cases, world[1], folds=40).crossfitted) == 80
+
+
+def test_a_case_that_is_given_twice_is_in_one_fold() -> None:
+    cases, _ = pairs(60, 18)
+    fold = fold_of([*cases, *cases], 5, 0)
+    assert (fold[:60] == fold[60:]).all()
+
+
+def test_choices_that_people_scored_are_learnt_from_their_votes() -> None:
+    cases, verdicts = choices(40, 18)
+    graded = [
+        case.model_copy(update={
+            "votes": (case.label,),
+            "label": Scores(values=tuple(1.0 + n for n in range(len(case.candidates))), lo=1, hi=5),
+        })
+        for case in cases
+    ]  # fmt: skip
+    learnt, told = fit(graded, verdicts, folds=3).head, fit(cases, verdicts, folds=3).head
+    assert learnt.weights["score"] == pytest.approx(told.weights["score"], rel=0.2)
 
 
 def test_verdicts_of_other_cases_and_mixed_kinds_are_refused() -> None:
