@@ -8,7 +8,7 @@ import click
 
 from ..errors import BudgetSpent
 from . import FAIL, INCONCLUSIVE, STOPPED, options
-from .running import default_workers, parse_budget, parse_settings, prepare_models, read_sample
+from .running import default_workers, fresh, parse_budget, parse_settings, prepare_models, read_sample
 from .wanted import answered_by, has_models
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ def command(
     baseline = _baseline(recipe.baseline, judge)
     prepare_models(judge, *_models(recipe))
     cases = read_sample(source, out, limit, recipe.seed if limit else None, skip_bad=skip_bad)
+    cases = fresh(cases, program)
     compiled = None
     with render.Compiling(quiet=as_json) as told, stop_on_interrupt() as stop:
         try:

@@ -11,7 +11,7 @@ import click
 
 from ..errors import DataError, DeclarationError
 from . import FAIL, INCONCLUSIVE, STOPPED, options
-from .running import default_workers, prepare_models
+from .running import default_workers, fresh, prepare_models
 from .wanted import Wanted
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def check_drift(
     cases = list(sample(_labelled(source, skip_bad), limit, seed))
     if not cases:
         raise DataError(f"--cases {source.source}: no pair or choice with a label. Give fresh labelled cases.")
+    cases = fresh(cases, judge)
     verdicts = _judged(built, cases, quiet=as_json)
     if verdicts is None:
         return STOPPED

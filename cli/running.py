@@ -50,6 +50,28 @@ def read_sample(
     return cases
 
 
+def fresh(cases: "list[Case]", judge: str) -> "list[Case]":
+    """The cases that a judge file was not made of; those that are left out are told.
+
+    Raises:
+        DataError: none is left.
+    """
+    from ..errors import DataError
+    from ..optimizers.evidence import unseen
+    from ..programs.judgefile import read
+    from ..programs.registry import SAVED
+
+    if not judge.endswith(SAVED):
+        return cases
+    left = unseen(cases, read(judge).training.get("cases"))
+    if not left:
+        raise DataError(f"--cases: {judge} was made of all these {len(cases):,} cases. Give some that are new to it.")
+    if len(left) < len(cases):
+        told = f"{judge} was made of {len(cases) - len(left):,} of these {len(cases):,} cases; they are left out."
+        click.echo(told, err=True)
+    return left
+
+
 def parse_budget(text: str | None) -> Any:
     from ..engines.ledger import Budget
 

@@ -16,9 +16,10 @@ PARTS: Mapping[str, float] = {"train": 0.4, "select": 0.2, "test": 0.4}
 def split(cases: Sequence[Case], *, parts: Mapping[str, float] = PARTS, seed: int = 0) -> dict[str, list[Case]]:
     """Each part's cases, in the order given; every case is in exactly one part and no group straddles two.
 
-    Groups are dealt in a seeded order, the largest first, each to the part that it leaves closest to its share of
-    every label (the greedy rule of scikit-learn's StratifiedGroupKFold, with unequal parts). A case without a group
-    is grouped with the cases of the same query.
+    Groups are dealt in a seeded random order, each to a part drawn by the places that the part still has for the
+    group's labels. Neither looks at a group's size: it comes to each part with the probability of the part's share, so
+    that what is found on one part holds of the next. Cases alone meet the shares of every label but for rounding; a few
+    large groups may leave parts off theirs. A case without a group is grouped with the cases of the same query.
 
     Args:
         parts: part name -> share; shares are positive and sum to 1.
@@ -35,26 +36,23 @@ def split(cases: Sequence[Case], *, parts: Mapping[str, float] = PARTS, seed: in
         raise DeclarationError(f"split: {len(groups)} groups cannot fill {len(parts)} parts. Give more cases.")
 
     strata = [_stratum(case) for case in cases]
-    totals = Counter(strata)
-    names = list(parts)
-    counts = {name: Counter[str]() for name in names}
-    chosen: dict[str, list[int]] = {name: [] for name in names}
-    shuffled = np.random.default_rng(seed).permutation(len(groups))
-    keys = list(groups)
-    dealt = sorted((keys[i] for i in shuffled), key=lambda key: -len(groups[key]))
-
-    def overfull(name: str, group: Counter[str]) -> tuple[float, float]:
-        """How far the part would stand over its share with this group in it: per label, then in all."""
-        per_label = [(counts[name][label] + n) / (totals[label] * parts[name]) for label, n in group.items()]
-        return max(per_label), len(chosen[name]) / parts[name]
-
-    for position, key in enumerate(dealt):
-        group = Counter(strata[index] for index in groups[key])
-        empty = [name for name in names if not chosen[name]]
-        must_fill = len(dealt) - position <= len(empty)
-        name = min(empty if must_fill else names, key=lambda name: overfull(name, group))
-        counts[name] += group
-        chosen[name] += groups[key]
+    left = Counter(strata)
+    places = {name: {label: share * n for label, n in left.items()} for name, share in parts.items()}
+    chosen: dict[str, list[int]] = {name: [] for name in parts}
+    random, keys = np.random.default_rng(seed), list(groups)
+    for position, index in enumerate(random.permutation(len(keys)).tolist()):
+        group = groups[keys[index]]
+        labels = Counter(strata[case] for case in group)
+        empty = [name for name in parts if not chosen[name]]
+        unfilled = [name for name, share in parts.items() if len(chosen[name]) < share * len(cases) - 1e-9]
+        names = empty if len(keys) - position <= len(empty) else unfilled
+        free = [sum(n * max(places[name][label], 0) / left[label] for label, n in labels.items()) for name in names]
+        weights = np.array(free if sum(free) > 0 else [parts[name] for name in names])
+        name = names[random.choice(len(names), p=weights / weights.sum())]
+        for label, n in labels.items():
+            places[name][label] -= n
+        left -= labels
+        chosen[name] += group
     return {name: [cases[index] for index in sorted(indices)] for name, indices in chosen.items()}
 
 
@@ -74,9 +72,9 @@ def sample(cases: Iterable[Case], limit: int | None, seed: int | None = None) ->
 
 
 def _stratum(case: Case) -> str:
-    if case.label is None:
+    label = case.label
+    if label is None:
         return "unlabelled"
-    if isinstance(case.label, Scores):
-        span = case.label.hi - case.label.lo
-        return f"score {round(4 * (sum(case.label.values) / len(case.label.values) - case.label.lo) / span)}"
-    return str(case.label.value)
+    if not isinstance(label, Scores) or label.winner is not None:
+        return str(label.winner)
+    return f"score {round(4 * (sum(label.values) / len(label.values) - label.lo) / (label.hi - label.lo))}"

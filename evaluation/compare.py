@@ -1,7 +1,8 @@
 """Two runs on the same cases: differences with intervals, paired tests, and p-values adjusted for being many."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,28 +12,33 @@ from .columns import Codes, Columns, Floats
 from .measures import FEWEST, correlation
 from .results import Comparison, PairedTest
 from .scores import TITLES
-from .statistics import paired, power
+from .sensitivity import sensitivity
+from .statistics import paired
 from .statistics.bias import repetition
-from .statistics.resampling import Estimate, bootstrap
+from .statistics.resampling import bootstrap
 from .telling import gap, told
+from .winners import both_orders_right
 
 ALPHA = 0.05  # of a test that is told to have shown nothing
-SMALLEST = 0.01  # difference for which labels are counted: they grow with its inverse square
-SWAPS = 1000  # of the permutation tests of correlations
+SWAPS = 1000  # of the permutation tests of figures of all cases together
+
+Tests = Callable[[Columns, Columns, int], Iterator[PairedTest]]  # of two runs of the same cases, row by row, and a seed
+Figure = Callable[[NDArray[Any], NDArray[Any]], float]  # of (n,) outputs of a judge and (n,) of people
 
 
-def compare(runs: Sequence[tuple[str, Columns]], seed: int = 0) -> tuple[Comparison, ...]:
+def compare(runs: Sequence[tuple[str, Columns]], seed: int = 0, *, more: Tests | None = None) -> tuple[Comparison, ...]:
     """The first run against each other one, on the labelled cases that both have scored.
 
     Args:
         runs: each one's name and verdicts.
         seed: of permutations and resamples.
+        more: makes further tests.
 
     Returns:
         One comparison for each run but the first; p-values are adjusted over all of them together.
     """
     (name, first), *others = runs
-    found = [_compare(name, first, other, second, seed) for other, second in others]
+    found = [_compare((name, first), (other, second), seed, more) for other, second in others]
     p_values = [math.nan if test.p is None else test.p for one in found for test in one.tests]
     adjusted = iter(paired.holm(p_values).tolist())
     return tuple(
@@ -45,12 +51,15 @@ def _adjust(test: PairedTest, adjusted: Iterator[float]) -> PairedTest:
     return test if math.isnan(p) else test.model_copy(update={"p_holm": p})
 
 
-def _compare(name: str, first: Columns, other: str, second: Columns, seed: int) -> Comparison:
+def _compare(one: tuple[str, Columns], two: tuple[str, Columns], seed: int, more: Tests | None) -> Comparison:
+    (name, first), (other, second) = one, two
     ours, theirs = set(first.ids), set(second.ids)
     first, second = (
         run.rows(np.array([one in ours & theirs for one in run.ids], dtype=bool)) for run in (first, second)
     )
     tests = (*_winners(first, second, seed), *_scores(first, second, seed))
+    if more is not None:
+        tests = (*tests, *more(first, second, seed))
     cases = max((test.difference.n for test in tests), default=0)
     return Comparison(
         first=name,
@@ -63,23 +72,21 @@ def _compare(name: str, first: Columns, other: str, second: Columns, seed: int) 
 
 
 def _winners(first: Columns, second: Columns, seed: int) -> Iterator[PairedTest]:
-    verdict, other = first.judge, _recoded(second, first.labels)
+    verdict, other = first.judge, recoded(second, first.labels)
     kept = (first.human >= 0) & (verdict >= 0) & (other != -1)
     if not kept.any():
         return
     one, two = first.rows(kept), second.rows(kept)
     right, also_right = one.judge == one.human, other[kept] == one.human
     yield _shares("accuracy", right, also_right, one.group, seed)
-    both = (one.consistent >= 0) & (two.consistent >= 0)
+    both = (one.consistent >= 0) & (two.consistent >= 0) & (two.human >= 0)
     if both.any():
-        sides = (right & (one.consistent == 1))[both], (also_right & (two.consistent == 1))[both]
+        sides = both_orders_right(one)[both], both_orders_right(two)[both]
         yield _shares("agreement", *sides, one.group[both], seed)
     sure = ~np.isnan(one.certainty) & ~np.isnan(two.certainty)
     if sure.any():
         ours, theirs = ((run.certainty - hits)[sure] ** 2 for run, hits in ((one, right), (two, also_right)))
-        difference = told("Brier", paired.difference(ours, theirs, one.group[sure]), "lower is better", neutral=0.0)
-        p = paired.permutation(ours, theirs, one.group[sure], seed=seed)
-        yield PairedTest(name="Brier", difference=difference, p=_known(p), note="permutation of whole groups")
+        yield of_means("Brier", ours, theirs, one.group[sure], seed, "lower is better")
     yield from _alike(one.judge, other[kept], len(first.labels) + len(second.labels), one.group, seed)
 
 
@@ -90,20 +97,51 @@ def _shares(name: str, first: NDArray[Any], second: NDArray[Any], groups: Codes,
     p = paired.mcnemar(first, second).p if alone else paired.permutation(first, second, groups, seed=seed)
     only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())
     counts = f"{only_first} right by the first alone, {only_second} by the second"
-    test = "McNemar, exact" if alone else "permutation of whole groups"
-    if p > ALPHA and only_first != only_second:
-        difference = abs(only_first - only_second) / figure.n
-        test += f"; {_needed((only_first + only_second) / figure.n, difference)} to show such a difference"
-    return PairedTest(
-        name=name, difference=gap(name, figure, counts), alone=(only_first, only_second), p=_known(p), note=test
+    told = PairedTest(
+        name=name,
+        difference=gap(name, figure, counts),
+        alone=(only_first, only_second),
+        p=_known(p),
+        note="McNemar, exact" if alone else "permutation of whole groups",
     )
+    if p > ALPHA and only_first != only_second:
+        return told.model_copy(update={"note": f"{told.note}; {_needed(told)}"})
+    return told
 
 
-def _needed(discordance: float, difference: float) -> str:
-    """How many labels McNemar's test would want, at a power of 80 %."""
-    if difference < SMALLEST:
-        return "far more labels"
-    return f"about {power.labels_for_difference(discordance, difference):,} independent labels"
+def of_means(name: str, first: Floats, second: Floats, groups: Codes, seed: int, what: str) -> PairedTest:
+    """The test of two means of one number a case."""
+    difference = told(name, paired.difference(first, second, groups), what, neutral=0.0)
+    p = paired.permutation(first, second, groups, seed=seed)
+    return PairedTest(name=name, difference=difference, p=_known(p), note="permutation of whole groups")
+
+
+def of_wholes(
+    name: str, figure: Figure, sides: tuple[NDArray[Any], NDArray[Any]], people: NDArray[Any], groups: Codes,
+    seed: int, what: str,
+) -> PairedTest:  # fmt: skip
+    """The test of a figure in [-1, 1] that only all cases together have; both sides are on one scale."""
+    one, two = sides
+    p = paired.permutation_statistic(lambda said: figure(said, people), one, two, groups, resamples=SWAPS, seed=seed)
+
+    def difference(rows: NDArray[np.intp]) -> float:
+        return figure(one[rows], people[rows]) - figure(two[rows], people[rows])
+
+    found = bootstrap(difference, len(people), groups, seed=seed, bounds=(-2.0, 2.0))
+    measure = told(name, found, what, neutral=0.0)
+    return PairedTest(name=name, difference=measure, p=_known(p), note="permutation of whole groups")
+
+
+def _needed(test: PairedTest) -> str:
+    """How many labels would show the difference, at a power of 80 %."""
+    found, groups = sensitivity(test), test.difference.groups
+    if found is not None and found.groups is not None:
+        few = f"{groups} groups" if groups else f"{test.difference.n} labels"
+        return f"{few} are too few to show any difference, {found.groups} the fewest that can"
+    if found is None or found.labels is None:
+        return "far more labels to show such a difference"
+    labels = "labels in such groups" if groups else "independent labels"
+    return f"about {found.labels:,} {labels} to show such a difference"
 
 
 def _alike(first: Codes, second: Codes, k: int, groups: Codes, seed: int) -> Iterator[PairedTest]:
@@ -122,40 +160,24 @@ def _scores(first: Columns, second: Columns, seed: int) -> Iterator[PairedTest]:
     if kept.sum() < FEWEST:
         return
     for name in ("pearson", "spearman"):
-        yield _correlations(
-            name, first.score[kept], second.score[kept], first.human_score[kept], first.group[kept], seed
-        )
+        sides = on_one_scale(name, first.score[kept], second.score[kept])
+        what = f"difference of {TITLES[name]} with people's scores"
+        figure = partial(correlation, name)
+        yield of_wholes(name, figure, sides, first.human_score[kept], first.group[kept], seed, what)
 
 
-def _correlations(name: str, one: Floats, two: Floats, human: Floats, groups: Codes, seed: int) -> PairedTest:
-    def with_people(scores: Floats) -> float:
-        return correlation(name, scores, human)
-
-    sides = _on_one_scale(name, one, two)
-    p = paired.permutation_statistic(with_people, *sides, groups, resamples=SWAPS, seed=seed)
-    figure = _difference(name, one, two, human, groups, seed)
-    measure = told(name, figure, f"difference of {TITLES[name]} with people's scores", neutral=0.0)
-    return PairedTest(name=name, difference=measure, p=_known(p), note="permutation of whole groups")
-
-
-def _difference(name: str, one: Floats, two: Floats, human: Floats, groups: Codes, seed: int) -> Estimate:
-    def statistic(rows: NDArray[np.intp]) -> float:
-        return correlation(name, one[rows], human[rows]) - correlation(name, two[rows], human[rows])
-
-    return bootstrap(statistic, len(human), groups, seed=seed, bounds=(-2.0, 2.0))
-
-
-def _on_one_scale(name: str, one: Floats, two: Floats) -> tuple[Floats, Floats]:
-    """Both sides on one scale, as the exchange of their outputs asks for: ranks, or standard deviations."""
+def on_one_scale(name: str, one: Floats, two: Floats) -> tuple[Floats, Floats]:
+    """Both sides on one scale, as the exchange of their outputs asks for: standard deviations, or ranks where the
+    correlation is of ranks."""
     from scipy.stats import rankdata
 
-    if name == "spearman":
+    if name != "pearson":
         return rankdata(one), rankdata(two)
     first, second = ((side - side.mean()) / (side.std() or 1.0) for side in (one, two))
     return first, second
 
 
-def _recoded(run: Columns, labels: tuple[str, ...]) -> Codes:
+def recoded(run: Columns, labels: tuple[str, ...]) -> Codes:
     """The verdicts as codes of another run's labels; a label that it does not have gets a code of its own beyond."""
     names = {label: code for code, label in enumerate(labels)}
     codes = np.array([names.get(label, len(labels) + code) for code, label in enumerate(run.labels)] + [-1])

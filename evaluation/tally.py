@@ -83,7 +83,7 @@ class Tally:
         self.consistent += judged.consistent
         if human is not None:
             self.both_orders_labelled += 1
-            self.agreeing += judged.consistent and judged.winner == human  # consistent: the winner is each order's own
+            self.agreeing += judged.consistent and {*(judged.order_winners.values() or [judged.winner])} == {human}
 
     @property
     def accuracy(self) -> Proportion:

@@ -25,12 +25,21 @@ def labelled(run: Columns) -> Columns:
     return run.rows((run.judge >= 0) & (run.human >= 0))
 
 
+def both_orders_right(run: Columns) -> NDArray[np.bool_]:
+    """(n,) whether both orders, each taken alone, name the human winner, whatever a head makes of them; the verdict
+    itself where no order was shown."""
+    alone = (run.by_order < 0).all(axis=1)
+    each = (run.by_order == run.human[:, None]).all(axis=1)
+    found: NDArray[np.bool_] = np.where(alone, run.judge == run.human, each) & (run.consistent == 1) & (run.human >= 0)
+    return found
+
+
 def agreement(run: Columns, seed: int) -> Iterator[Measure]:
     """How far the verdicts are people's."""
     both = labelled(run)
     hits = both.judge == both.human
     yield rate("accuracy", hits, both.group, "the verdict equals the human label")
-    yield from _both_orders(run, both, hits)
+    yield from _both_orders(run, both)
     if run.labels[:3] == PAIR and (untied := both.human != 2).any() and not untied.all():
         what = "of the cases that people do not call a tie"
         yield rate("accuracy without ties", hits[untied], both.group[untied], what)
@@ -38,9 +47,9 @@ def agreement(run: Columns, seed: int) -> Iterator[Measure]:
     yield from _soft(run)
 
 
-def _both_orders(run: Columns, both: Columns, hits: NDArray[np.bool_]) -> Iterator[Measure]:
+def _both_orders(run: Columns, both: Columns) -> Iterator[Measure]:
     if (asked := both.consistent >= 0).any():
-        right = (both.consistent == 1) & hits
+        right = both_orders_right(both)
         what = "both orders, each taken alone, name the human winner; inconsistent is wrong"
         yield rate("agreement", right[asked], both.group[asked], what)
     for order, verdicts in (("a, b", both.by_order[:, 0]), ("b, a", both.by_order[:, 1])):

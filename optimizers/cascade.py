@@ -25,7 +25,7 @@ from ..programs.registry import SAVED, title
 from ..programs.saved import saved
 from .certificates.certificate import CascadeCertificate, percent
 from .certificates.certify import certify_cascade
-from .evidence import Evidence, digest, digest_of, plain
+from .evidence import Evidence, digest, digest_of, plain, seen_cases, unseen
 from .objective import cost
 
 Unit = Literal["tokens", "calls"]
@@ -50,7 +50,7 @@ class CertifiedCascade:
         judge: of the members that are not left out, at the certified thresholds; None: nothing could be certified.
         members: all that were given, in their order.
         unit: of costs.
-        cases: the digest of the cases.
+        cases: which they were, see `evidence.seen_cases`.
     """
 
     judge: Cascade | None
@@ -97,7 +97,7 @@ def certified(
     if not labelled:
         raise DataError("cascade: no pair or choice with a label. Give cases that people have labelled.")
     told = digest_of(labelled)
-    _refuse_seen([name for name, _ in members], told)
+    _refuse_seen([name for name, _ in members], labelled)
     labelled.sort(key=lambda case: case.id)
     runs = [_judged(name, judge, labelled, told, evidence) for name, judge in members]
     unit, costs = _costs(runs)
@@ -115,17 +115,18 @@ def certified(
             for name, (threshold, asked, decided), accuracy, price in rows
         ),
         unit=unit,
-        cases=told,
+        cases=seen_cases(labelled),
     )
 
 
-def _refuse_seen(names: Iterable[str], data: str) -> None:
-    """Refuse judge files that were made of these very cases."""
+def _refuse_seen(names: Iterable[str], cases: Sequence[Case]) -> None:
+    """Refuse judge files that were made of some of these cases."""
     for name in names:
-        if name.endswith(SAVED) and read(name).training.get("cases") == data:
+        told = read(name).training.get("cases") if name.endswith(SAVED) else None
+        if seen := len(cases) - len(unseen(cases, told)):
             raise DataError(
-                f"cascade: {name} was made of these very cases, so that it is surer of them than of others. "
-                "Certify on labelled cases that are new to every member."
+                f"cascade: {name} was made of {seen:,} of these {len(cases):,} cases, so that it is surer of them than "
+                "of others. Certify on labelled cases that are new to every member."
             )
 
 

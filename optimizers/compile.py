@@ -22,7 +22,7 @@ from ..programs.head import Head
 from ..programs.judge import Judge
 from ..programs.judgefile import save
 from .certificates.certify import Certificate, certify, check
-from .evidence import Evidence, Interrupted, Telling, digest, digest_of, plain, with_head
+from .evidence import Evidence, Interrupted, Telling, digest, digest_of, plain, seen_cases, with_head
 from .head.fit import TooFewVerdicts, fit
 from .objective import OBJECTIVES, Objective, default_for, only_kind
 from .prompts.wording import demonstrated
@@ -255,7 +255,7 @@ class Compiler:
 
     def _training(self, tested: Result | None, certificate: Certificate | None) -> dict[str, Any]:
         parts = {name: len(part) for name, part in self.parts.items()}
-        origin = {"parts": parts, "cases": digest_of(self.cases), "seed": self.recipe.seed}
+        origin = {"parts": parts, "cases": seen_cases(self.cases), "seed": self.recipe.seed}
         return training_record(tested, certificate, origin=origin, spent=self.spending.total)
 
 

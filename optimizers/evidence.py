@@ -121,3 +121,23 @@ def digest_of(cases: Iterable[Case]) -> str:
     """SHA-256, in hex, of labelled cases in their order: which judge learnt from which cases."""
     told = "\n".join(case.model_dump_json() for case in cases)
     return hashlib.sha256(told.encode()).hexdigest()
+
+
+def seen_cases(cases: Sequence[Case]) -> str:
+    """What a judge file keeps of its cases, in a line: `digest_of` all, then twelve hex digits of each."""
+    return " ".join([digest_of(cases), *sorted(map(_shown, cases))])
+
+
+def unseen(cases: Sequence[Case], told: object) -> list[Case]:
+    """The cases that are not among those of a judge file's line, whatever their order, ids and labels."""
+    if not isinstance(told, str):
+        return list(cases)
+    whole, *each = told.split() or [""]
+    seen = set(each)
+    return [] if digest_of(cases) == whole else [case for case in cases if _shown(case) not in seen]
+
+
+def _shown(case: Case) -> str:
+    """Twelve hex digits of what a judge is shown of a case, its candidates in either order."""
+    about = case.model_dump_json(include={"query", "history", "profile", "aspect"})
+    return digest({"about": about, "texts": sorted(candidate.text for candidate in case.candidates)})

@@ -7,7 +7,8 @@ its correlations are 0.
     agreement    both orders, each taken alone, name the human winner; inconsistent is wrong (arXiv 2405.12163, 4.1)
     accuracy     the merged verdict is the human label; it turns over with the pair, so that no order can matter
     kappa        agreement beyond chance (Cohen 1960)
-    log-loss     nats under the shares of the votes, or under the label where nobody voted (arXiv 1908.07086)
+    log-loss     nats under the shares of the votes, or under the label where nobody voted or the votes are not what the
+                 label follows (arXiv 1908.07086)
     Brier        squared distance of the probabilities from those shares, summed over the labels (Brier 1950)
     nDCG         1 / log2(1 + place of the right answer) by the judge's probabilities (arXiv 2508.10028, section 4)
     kendall, spearman, pearson    of the judge's and people's scores
@@ -17,7 +18,7 @@ its correlations are 0.
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +26,14 @@ from numpy.typing import NDArray
 from ..data import Case
 from ..errors import DeclarationError
 from ..evaluation.choice import ndcg
-from ..evaluation.columns import Columns, Floats
+from ..evaluation.columns import Codes, Columns, Floats
+from ..evaluation.compare import Figure
 from ..evaluation.measures import FEWEST, correlation
 from ..evaluation.scores import scored
 from ..evaluation.statistics import agreement as tables
-from ..evaluation.winners import LEAST, labelled, vote_shares
+from ..evaluation.winners import LEAST, both_orders_right, labelled, vote_shares
 
+Flags = NDArray[np.bool_]
 Kind = Literal["pairs", "texts", "choices"]
 WINNERS: frozenset[Kind] = frozenset({"pairs", "choices"})
 PAIRS: frozenset[Kind] = frozenset({"pairs"})
@@ -46,6 +49,8 @@ class Objective:
         of: the figure of a run; NaN where it is not defined.
         kinds: of case that it is for.
         of_probabilities: it looks at the judge's probabilities, not only at what it names.
+        each: (n,) what each scored verdict adds, NaN for nothing, where the figure is the mean of that.
+        whole: the figure of the judge's (n,) winners or scores and people's, where only all together have one.
     """
 
     name: str
@@ -53,6 +58,8 @@ class Objective:
     greater_is_better: bool
     kinds: frozenset[Kind]
     of_probabilities: bool = False
+    each: Callable[[Columns], Floats] | None = None
+    whole: Figure | None = None
 
     def better(self, value: float, than: float) -> bool:
         """Whether `value` is strictly better; a figure that is not defined is better than none."""
@@ -99,84 +106,124 @@ def cost(run: Columns, unit: Literal["calls", "tokens"] = "calls") -> float:
     return math.nan if usage.tokens_asked is None else usage.tokens_asked / run.cases
 
 
-def _accuracy(run: Columns) -> float:
-    both = labelled(run)
-    return _mean(both.judge == both.human)
+def _right(run: Columns) -> Floats:
+    return _where((run.judge >= 0) & (run.human >= 0), run.judge == run.human)
 
 
-def _agreement(run: Columns) -> float:
-    both = labelled(run)
-    both = both.rows(both.consistent >= 0)
-    return _mean((both.consistent == 1) & (both.judge == both.human))
+def _agreeing(run: Columns) -> Floats:
+    return _where((run.judge >= 0) & (run.human >= 0) & (run.consistent >= 0), both_orders_right(run))
 
 
-def _kappa(run: Columns) -> float:
-    both = labelled(run)
-    if both.n and len(set(both.human.tolist())) > 1 and len(set(both.judge.tolist())) == 1:
-        return 0.0
-    return float(tables.kappa(tables.confusion(both.human, both.judge, len(both.labels))))
+def _log_losses(run: Columns) -> Floats:
+    known, given, wanted = _soft(run)
+    return _placed(known, tables.soft_cross_entropies(given, wanted, floor=LEAST))
 
 
-def _log_loss(run: Columns) -> float:
-    return _mean(tables.soft_cross_entropies(*_soft(run), floor=LEAST))
+def _squares(run: Columns) -> Floats:
+    known, given, wanted = _soft(run)
+    return _placed(known, np.square(given - wanted).sum(axis=1))
 
 
-def _brier(run: Columns) -> float:
-    given, wanted = _soft(run)
-    return _mean(np.square(given - wanted).sum(axis=1))
+def _soft(run: Columns) -> tuple[Flags, Floats, Floats]:
+    """The verdicts that have both, and of these the judge's probabilities and people's shares, (known, labels) each.
 
-
-def _soft(run: Columns) -> tuple[Floats, Floats]:
-    """The judge's probabilities and people's shares, (n, labels) each, of the verdicts that have both."""
+    As in `head.plan.shares_of`, the votes count where on every case the label is what most of them said; else they are
+    of other people, and count only where there is no label.
+    """
     if not run.labels:
-        return run.distribution, run.distribution
-    shares = vote_shares(run)
-    label = np.where((run.human >= 0)[:, None], np.arange(len(run.labels)) == run.human[:, None], math.nan)
-    shares = np.where(np.isnan(shares), label, shares)
+        return np.zeros(run.n, dtype=np.bool_), run.distribution[:0], run.distribution[:0]
+    votes, has_label = vote_shares(run), np.asarray(run.human >= 0)
+    voted = np.asarray(~np.isnan(votes).any(axis=1))
+    label = np.where(has_label[:, None], np.arange(len(run.labels)) == run.human[:, None], math.nan)
+    both = has_label & voted
+    follows = (votes[both, run.human[both]] == votes[both].max(axis=1)).all()
+    shares = np.where((voted if follows else ~has_label)[:, None], votes, label)
     sums = np.abs(run.distribution.sum(axis=1) - 1) <= 1e-6
     known = sums & ~np.isnan(shares).any(axis=1)
-    return run.distribution[known], shares[known]
+    return known, run.distribution[known], shares[known]
 
 
-def _ndcg(run: Columns) -> float:
-    both = labelled(run)
+def _gains(run: Columns) -> Floats:
+    known = (run.judge >= 0) & (run.human >= 0)
+    both = run.rows(known)
     told = np.arange(len(both.labels)) == both.judge[:, None]
     rows = np.where(np.isnan(both.distribution), told, both.distribution)
-    return _mean(np.array([ndcg(row, {human}) for row, human in zip(rows.tolist(), both.human.tolist(), strict=True)]))
+    pairs = zip(rows.tolist(), both.human.tolist(), strict=True)
+    return _placed(known, np.array([ndcg(row, {human}) for row, human in pairs], dtype=np.float64))
 
 
-def _correlation(name: str) -> Callable[[Columns], float]:
-    def figure(run: Columns) -> float:
-        texts = scored(run)
-        found = correlation(name, texts.score, texts.human_score)
-        people_differ = texts.n >= FEWEST and np.ptp(texts.human_score) > 0
+def _squared_errors(run: Columns) -> Floats:
+    errors: Floats = np.square(run.score - run.human_score)
+    return errors
+
+
+def _kappa(said: Codes, human: Codes) -> float:
+    if len(set(human.tolist())) > 1 and len(set(said.tolist())) == 1:
+        return 0.0
+    k = 1 + max([*human.tolist(), *said.tolist()], default=0)
+    return float(tables.kappa(tables.confusion(human, said, k)))
+
+
+def _correlation(name: str) -> Callable[[Floats, Floats], float]:
+    def figure(said: Floats, people: Floats) -> float:
+        found = correlation(name, said, people)
+        people_differ = len(people) >= FEWEST and np.ptp(people) > 0
         return 0.0 if people_differ and math.isnan(found) else found
 
     return figure
 
 
-def _mse(run: Columns) -> float:
-    texts = scored(run)
-    return _mean(np.square(texts.score - texts.human_score))
+def _where(known: Flags, values: NDArray[Any]) -> Floats:
+    """The values, NaN where they are not known."""
+    return np.where(known, values.astype(np.float64), math.nan)
 
 
-def _mean(values: NDArray[np.bool_] | Floats) -> float:
-    return float(values.mean()) if len(values) else math.nan
+def _placed(known: Flags, values: Floats) -> Floats:
+    """The values of the known ones in their places, NaN elsewhere."""
+    found = np.full(len(known), math.nan)
+    found[known] = values
+    return found
+
+
+def _mean(
+    name: str, each: Callable[[Columns], Floats], greater: bool, kinds: frozenset[Kind], of_probabilities: bool = False
+) -> Objective:
+    """The mean of one number a verdict."""
+
+    def of(run: Columns) -> float:
+        values = each(run)
+        known = values[~np.isnan(values)]
+        return float(known.mean()) if len(known) else math.nan
+
+    return Objective(name, of, greater, kinds, of_probabilities, each=each)
+
+
+def _whole(name: str, figure: Figure, kinds: frozenset[Kind]) -> Objective:
+    """A figure of the judge's winners or scores and of people's, all cases together."""
+
+    def of(run: Columns) -> float:
+        if kinds == TEXTS:
+            texts = scored(run)
+            return figure(texts.score, texts.human_score)
+        both = labelled(run)
+        return figure(both.judge, both.human)
+
+    return Objective(name, of, True, kinds, whole=figure)
 
 
 OBJECTIVES: dict[str, Objective] = {
     objective.name: objective
     for objective in (
-        Objective("agreement", _agreement, True, PAIRS),
-        Objective("accuracy", _accuracy, True, WINNERS),
-        Objective("kappa", _kappa, True, WINNERS),
-        Objective("log-loss", _log_loss, False, WINNERS, of_probabilities=True),
-        Objective("brier", _brier, False, WINNERS, of_probabilities=True),
-        Objective("ndcg", _ndcg, True, CHOICES),
-        Objective("kendall", _correlation("kendall"), True, TEXTS),
-        Objective("spearman", _correlation("spearman"), True, TEXTS),
-        Objective("pearson", _correlation("pearson"), True, TEXTS),
-        Objective("mse", _mse, False, TEXTS),
+        _mean("agreement", _agreeing, True, PAIRS),
+        _mean("accuracy", _right, True, WINNERS),
+        _whole("kappa", _kappa, WINNERS),
+        _mean("log-loss", _log_losses, False, WINNERS, of_probabilities=True),
+        _mean("brier", _squares, False, WINNERS, of_probabilities=True),
+        _mean("ndcg", _gains, True, CHOICES),
+        _whole("kendall", _correlation("kendall"), TEXTS),
+        _whole("spearman", _correlation("spearman"), TEXTS),
+        _whole("pearson", _correlation("pearson"), TEXTS),
+        _mean("mse", _squared_errors, False, TEXTS),
     )
 }
 DEFAULTS: dict[Kind, str] = {"pairs": "accuracy", "choices": "accuracy", "texts": "spearman"}

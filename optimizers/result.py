@@ -12,7 +12,8 @@ from ..evaluation.compare import compare
 from ..evaluation.evaluate import evaluate
 from ..evaluation.results import Comparison, Evaluation, Measure, PairedTest
 from .certificates.certificate import Check
-from .objective import Objective, cost
+from .difference import gain, tests_of
+from .objective import DEFAULTS, OBJECTIVES, TEXTS, Objective, cost
 
 Outcome = Literal["improved", "worse", "inconclusive"]
 UNCOMPILED, COMPILED = "uncompiled", "compiled"
@@ -49,9 +50,10 @@ class Result(Record):
 
     @property
     def decisive(self) -> PairedTest | None:
-        """The test of compiled against uncompiled by which the outcome was told."""
+        """The test of the objective, compiled against uncompiled, by which the outcome was told; None where the cases
+        have none."""
         against = next(one for one in self.comparisons if one.second == UNCOMPILED)
-        return _decisive(against, self.objective)
+        return _named(against, self.objective)
 
     def row(self, name: str) -> Row:
         return next(row for row in self.rows if row.name == name)
@@ -90,9 +92,9 @@ def result(
         for name, judged in runs.items()
     )
     others = taken | {name: columns(judged) for name, judged in bars.items() if name not in runs}
-    comparisons = compare([(COMPILED, others.pop(COMPILED)), *others.items()], seed)
+    comparisons = compare([(COMPILED, others.pop(COMPILED)), *others.items()], seed, more=tests_of(objective))
     outcome, told = _outcome(comparisons, objective)
-    if unbeaten := [one.second for one in comparisons if one.second in bars and not _beaten(one, objective)]:
+    if unbeaten := [name for one in comparisons if one.second in bars and (name := _unbeaten(one, objective))]:
         told += f"; not shown to be better than {', '.join(unbeaten)}"
     n = max((one.cases for one in comparisons), default=0)
     return Result(objective=objective.name, n=n, rows=rows, comparisons=comparisons, outcome=outcome, told=told)
@@ -101,27 +103,34 @@ def result(
 def _outcome(comparisons: Sequence[Comparison], objective: Objective) -> tuple[Outcome, str]:
     """What the decisive test says."""
     against = next(one for one in comparisons if one.second == UNCOMPILED)
-    test = _decisive(against, objective.name)
+    test = _named(against, objective.name)
     if test is None or test.p is None or test.difference.value is None:
-        return "inconclusive", "the test part cannot tell: it has too few labelled cases with verdicts of both judges"
-    gain = test.difference.value if test.name != "Brier" else -test.difference.value
+        return "inconclusive", (
+            f"the test part cannot tell: it has too few labelled cases on which both judges have a figure of "
+            f"{objective.name}"
+        )
     figure = test.difference
     interval = "" if figure.low is None or figure.high is None else f" [{figure.low:+.3f}, {figure.high:+.3f}]"
-    told = f"{test.name} {figure.value:+.3f}{interval} against the uncompiled judge, n = {figure.n}, p = {test.p:.3g}"
-    if test.p <= ALPHA and gain:
-        return ("improved" if gain > 0 else "worse"), told
+    name = test.name if objective.greater_is_better else f"{test.name} (lower is better)"
+    told = f"{name} {figure.value:+.3f}{interval} against the uncompiled judge, n = {figure.n}, p = {test.p:.3g}"
+    if test.p <= ALPHA and figure.value:
+        return ("improved" if gain(objective, test) > 0 else "worse"), told
     return "inconclusive", f"{told}: no significant difference ({test.note})"
 
 
-def _decisive(comparison: Comparison, objective: str) -> PairedTest | None:
-    """The test of the objective's own figure; of accuracy or rank correlation where it has none."""
-    tests = {test.name: test for test in comparison.tests}
-    return next((tests[name] for name in (objective, "accuracy", "spearman") if name in tests), None)
+def _named(comparison: Comparison, name: str) -> PairedTest | None:
+    return next((test for test in comparison.tests if test.name == name), None)
 
 
-def _beaten(comparison: Comparison, objective: Objective) -> bool:
-    test = _decisive(comparison, objective.name)
-    return test is not None and test.p is not None and test.p <= ALPHA and (test.difference.value or 0.0) > 0
+def _unbeaten(comparison: Comparison, objective: Objective) -> str:
+    """The other judge's name, where the first is not shown to be better; by another figure, which is then told, where
+    it has none of the objective: `longer` gives no probabilities."""
+    by, test = "", _named(comparison, objective.name)
+    if test is None:
+        plain = OBJECTIVES[DEFAULTS["texts" if objective.kinds == TEXTS else "pairs"]]
+        by, test, objective = f" by {plain.name}", _named(comparison, plain.name), plain
+    beaten = test is not None and test.p is not None and test.p <= ALPHA and gain(objective, test) > 0
+    return "" if beaten else comparison.second + by
 
 
 def _known(value: float) -> float | None:

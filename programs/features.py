@@ -1,8 +1,9 @@
 """Evidence as named numbers: what a head weighs, pure functions of a case and its verdict.
 
 Odd features of a pair are negated exactly when the candidates are exchanged, even ones stay: sums are correctly rounded
-(`math.fsum`), so neither their order nor the exchange can matter. What a verdict has no evidence of is left out, and a
-head takes it as 0. `length` is always among them, for the one who asks for it.
+(`math.fsum`), so neither their order nor the exchange can matter. What a verdict has no evidence of is left out; a head
+takes it as 0, and a score that a text lacks as the mean of those that it has, so that a panel member that failed says
+nothing. `length` is always among them, for the one who asks for it.
 """
 
 import math
@@ -79,6 +80,18 @@ def of_text(case: Case, verdict: Verdict) -> dict[str, float]:
     return found | {LENGTH: _log_lengths(case)[0]}
 
 
+def completed(found: Mapping[str, float], names: Iterable[str]) -> dict[str, float]:
+    """The features of a text by these names: scores that it lacks are its mean score, anything else is 0.
+
+    Example:
+        >>> completed({"mean": 4.0, "member x": 4.0}, ["member x", "member y", "spread"])
+        {'member x': 4.0, 'member y': 4.0, 'spread': 0.0}
+    """
+    mean = found.get("mean", 0.0)
+    scores = ("median", "lowest", "highest", "criterion ", "member ")
+    return {name: found.get(name, mean if name.startswith(scores) else 0.0) for name in names}
+
+
 def of_options(case: Case, verdict: Verdict) -> dict[str, tuple[float, ...]]:
     """The features of a choice, a number for each option: `score`, `share` (log of its share of the distribution),
     `rank` (0 the worst; equal ones share the mean), `criterion 1` ..., `member NAME`, `length` (log characters)."""
@@ -123,10 +136,12 @@ def _evidence(readings: Sequence[Finding]) -> dict[str, float]:
     return found | {"merged": margin(readings)}
 
 
-def _separate(readings: Sequence[Finding], value: Callable[[list[Finding]], float]) -> dict[str, dict[str, float]]:
+def _separate(
+    readings: Sequence[Finding], value: Callable[[list[Finding]], float | None]
+) -> dict[str, dict[str, float]]:
     """What each criterion and each panel member says by itself, where there are several."""
     return {
-        title: {name: value(findings) for name, findings in group.items()}
+        title: {name: said for name, findings in group.items() if (said := value(findings)) is not None}
         for title, group in _groups(readings).items()
         if len(group) > 1
     }
@@ -195,9 +210,9 @@ def _log_odds(shares: Mapping[str, float]) -> float:
     return math.log(max(shares.get("a", 0.0), FLOOR)) - math.log(max(shares.get("b", 0.0), FLOOR))
 
 
-def _mean_score(findings: Sequence[Finding]) -> float:
+def _mean_score(findings: Sequence[Finding]) -> float | None:
     mean = mean_scores(findings)
-    return mean[0] if mean else 0.0
+    return mean[0] if mean else None
 
 
 def _deviation(shares: Sequence[float]) -> float:

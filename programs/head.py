@@ -18,7 +18,7 @@ from pydantic import Field
 from ..data import Case, Verdict
 from ..data.case import Letter, Record
 from ..errors import DeclarationError
-from .features import of_options, of_pair, of_text
+from .features import completed, of_options, of_pair, of_text
 from .merge import best
 
 THRESHOLDS = (-8.0, 3.0)  # log t: at margin 0 between 0.03 % and all but 4e-9 are ties, and nothing overflows
@@ -88,7 +88,7 @@ class ScoreHead(_Weighed):
         """The verdict with the score on people's scale, without a certainty."""
         if not _applies("single text", case, verdict, len(case.candidates) == 1):
             return verdict
-        score = self.intercept + weighed(self.weights, of_text(case, verdict))
+        score = self.intercept + weighed(self.weights, completed(of_text(case, verdict), self.weights))
         if self.knots:
             score = bent(score, self.knots)
         score = min(max(score, self.lo), self.hi)

@@ -1,5 +1,7 @@
 """Cascades: who is asked, who decides, what is abstained, and what it costs."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,11 +11,16 @@ from scripted import Answer, prompt, scripted
 
 from dicast.data import Case, Finding, Verdict
 from dicast.engines.ledger import Budget, Ledger, charge_to
-from dicast.errors import BudgetSpent, DeclarationError
+from dicast.errors import BudgetSpent, DataError, DeclarationError
+from dicast.optimizers.cascade import certified
 from dicast.optimizers.certificates.certify import certify_cascade
+from dicast.optimizers.evidence import Evidence, Telling, seen_cases
+from dicast.optimizers.spending import Spending
 from dicast.programs import build
 from dicast.programs.cascade import Cascade
+from dicast.programs.head import PairHead
 from dicast.programs.judge import Judge
+from dicast.programs.judgefile import save
 
 PAIR = Case(id="p", query="Which?", candidates=[{"text": "One."}, {"text": "Two."}])
 SINGLE = Case(id="s", query="How good?", candidates=[{"text": "One."}])
@@ -242,3 +249,39 @@ def test_a_cascade_decides_as_its_certificate_counts() -> None:
         kept += verdict.status == "scored"
         errors += verdict.status == "scored" and verdict.winner == "b"
     assert (kept, errors) == (certificate.kept, certificate.errors)
+
+
+# the cases that it is certified on
+
+
+def labelled(number: int) -> Case:
+    texts = [{"text": f"{number} and more"}, {"text": "less"}]
+    return Case(id=str(number), query=f"q{number}", candidates=texts, label={"value": "a"})
+
+
+def renamed(case: Case) -> Case:
+    return case.swapped().model_copy(update={"id": f"other {case.id}"})
+
+
+@pytest.mark.parametrize(
+    ("changed", "seen"),
+    [
+        (lambda cases: cases, "40 of these 40"),
+        (lambda cases: cases[::-1], "40 of these 40"),
+        (lambda cases: [*cases, labelled(99)], "40 of these 41"),
+        (lambda cases: cases[1:], "39 of these 39"),
+        (lambda cases: [renamed(cases[0]), *map(labelled, range(50, 60))], "1 of these 11"),
+    ],
+)
+def test_no_case_that_a_member_was_made_of_certifies_it(
+    tmp_path: Path, changed: Callable[[list[Case]], list[Case]], seen: str
+) -> None:
+    cases, judge, path = [*map(labelled, range(40))], build("longer"), tmp_path / "longer.judge.json"
+    judge.head = PairHead(weights={"merged": 3.0})
+    save(judge, path, training={"cases": seen_cases(cases)})
+    evidence = Evidence(tmp_path, Spending(tmp_path / "spent.json", None), Telling(), 1)
+    with pytest.raises(DataError, match=f"longer.judge.json was made of {seen} cases"):
+        certified([(str(path), judge)], changed(cases), evidence)
+    found = certified([(str(path), judge)], [*map(labelled, range(40, 80))], evidence)
+    assert found.certificate.thresholds
+    assert 40 * 13 < len(found.training()["cases"]) < 40 * 13 + 65

@@ -302,8 +302,8 @@ def test_cases_that_a_member_was_made_of_are_refused(server: MockServer, capsys:
     capsys.readouterr()
     assert run(["cascade", "made/direct.judge.json", "large.judge.json", "--cases", "labels.jsonl"]) == 3
     assert capsys.readouterr().err == (
-        "dicast: cascade: made/direct.judge.json was made of these very cases, so that it is surer of them than of "
-        "others. Certify on labelled cases that are new to every member.\n"
+        "dicast: cascade: made/direct.judge.json was made of 100 of these 100 cases, so that it is surer of them than "
+        "of others. Certify on labelled cases that are new to every member.\n"
     )
     assert run(["cascade", FILE, "large.judge.json", "--cases", "labels.jsonl"]) == 3
 

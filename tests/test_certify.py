@@ -134,9 +134,35 @@ def test_one_case_of_each_group_is_drawn() -> None:
     sure, right = np.repeat(SURE, 3), np.repeat(RIGHT, 3)
     groups = np.repeat(np.arange(len(SURE)), 3)
     found, alone = certify(sure, right, groups=[f"prompt {group}" for group in groups]), certify(SURE, RIGHT)
-    assert (found.cases, found.n) == (450, 150)
-    assert found.model_copy(update={"cases": 150}) == alone
-    assert "of 150 labelled cases, one of each group of 450, 100 are kept" in found.told()
+    assert (found.cases, found.n, found.kept_of_all, found.errors_of_all) == (450, 150, 300, 6)
+    assert found.model_copy(update={"cases": 150, "kept_of_all": 100, "errors_of_all": 2}) == alone
+
+
+def test_a_certificate_of_groups_says_that_they_count_alike() -> None:
+    """Of the groups every tenth has 20 cases, which are harder: of cases 28 % disagree, of groups 6.7 %."""
+    sizes = np.where(np.arange(600) % 10 == 0, 20, 1)
+    groups = np.repeat(np.arange(600), sizes)
+    right = np.random.default_rng(1).random(len(groups)) >= np.where(sizes[groups] == 20, 0.4, 0.03)
+    sure = np.full(len(groups), 0.93)
+    found = certify(sure, right, groups=groups)
+    wrong = int((~right).sum())
+    assert (found.kept, found.cases, found.kept_of_all, found.errors_of_all) == (600, 1740, 1740, wrong)
+    assert found.told() == (
+        "Verdicts of certainty 0 or more disagree with people in at most 10 % of cases, each group (a prompt, a "
+        "person) counting alike, with 95 % confidence: of 600 groups, one labelled case drawn from each, 600 are kept "
+        f"(100 % [99.4 %, 100 %]), and {found.errors} of these disagree. Of all 1,740 cases 1,740 are kept, and "
+        f"{wrong} of these disagree ({100 * wrong / 1740:.3g} %)."
+    )
+    other = check(found, sure, right, groups=groups)
+    assert other.told().startswith("Of 600 other groups, one labelled case drawn from each, 600 are kept")
+    assert other.told().endswith(f"Of all 1,740 cases 1,740 are kept, and {wrong} of these disagree (28 %).")
+    assert "each group (a prompt, a person) counting alike" in certify_cascade([(sure, right)], groups=groups).told()
+
+
+def test_a_refusal_of_groups_counts_groups() -> None:
+    told = certify([0.9] * 40, [True] * 40, groups=np.arange(40) // 2).told()
+    assert "of 20 groups, one labelled case drawn from each, 20 are kept where the test starts" in told
+    assert told.endswith("If it goes on like this, 29 groups of labelled cases would be needed.")
 
 
 def test_the_draw_goes_by_the_seed() -> None:
@@ -319,6 +345,13 @@ def test_a_judge_that_is_left_out_is_told() -> None:
 def test_a_cascade_takes_a_cost_for_each_judge(given: dict[str, Any], told: str) -> None:
     with pytest.raises(DeclarationError, match=told):
         certify_cascade(**given)
+
+
+def test_a_judge_that_never_has_a_certainty_is_refused() -> None:
+    good, silent = ([0.9] * 60, [True] * 60), ([math.nan] * 60, [True] * 60)
+    with pytest.raises(DataError, match="judge 2 of 2 has a certainty in none of the 60 cases used"):
+        certify_cascade([good, silent])
+    assert check_cascade(certify_cascade([good, good]), [good, silent]).kept == 60
 
 
 def test_a_cascade_is_checked_on_the_same_judges() -> None:

@@ -24,7 +24,7 @@ from dicast.evaluation.report import Compilation, Rewording, Weights, compiled_m
 from dicast.evaluation.report.outcome import compiled_answers, compiled_headline
 from dicast.evaluation.report.rewording import pieces
 from dicast.evaluation.results import Measure, PairedTest
-from dicast.evaluation.sensitivity import sensitivity
+from dicast.evaluation.sensitivity import Sensitivity, sensitivity
 from dicast.optimizers.compile import Compiler
 from dicast.optimizers.recipe import Recipe
 from dicast.programs import build
@@ -363,8 +363,31 @@ def test_sensitivity_of_a_correlation_is_that_of_its_interval() -> None:
     figure = Measure(name="spearman", value=0.05, low=-0.05, high=0.15, n=100, neutral=0.0)
     found = sensitivity(PairedTest(name="spearman", difference=figure, p=0.33))
     assert found is not None
-    assert found.detectable == pytest.approx(2.8016 * 0.1 / 1.96, abs=1e-4)  # (1.9600 + 0.8416) standard errors
-    assert found.labels == 818  # 100 * (0.14294 / 0.05)^2 = 817.3
+    error = 0.1 / 1.9842  # Student's quantile of 99 degrees of freedom; of 80 % power 0.8453
+    assert found.detectable == pytest.approx((1.9842 + 0.8453) * error, abs=1e-4)
+    assert found.labels == 798  # 100 * (2.8016 * error / 0.05)^2 = 797.4
+
+
+def test_five_groups_can_show_nothing_and_six_little() -> None:
+    """However many cases they have: exchanged whole, five groups have no p-value below 1/16, six none below 1/32."""
+    five = runs((120, 30, 10, 40), each=40)
+    assert five.p is not None
+    assert five.p >= 1 / 16
+    assert sensitivity(five) == Sensitivity(None, None, 6)
+    assert five.note.endswith("5 groups are too few to show any difference, 6 the fewest that can")
+    six = runs((120, 40, 35, 45), each=40)
+    found = sensitivity(six)
+    assert found is not None
+    assert found.groups is None
+    assert found.labels is not None
+    assert six.note.endswith(f"about {found.labels:,} labels in such groups to show such a difference")
+
+
+def test_labels_are_at_least_those_of_six_groups() -> None:
+    figure = Measure(name="mse", value=0.5, low=0.4, high=0.6, n=100, groups=10, neutral=0.0)
+    found = sensitivity(PairedTest(name="mse", difference=figure, p=0.001))
+    assert found is not None
+    assert found.labels == 60
 
 
 def test_what_cannot_be_counted_is_left_out() -> None:

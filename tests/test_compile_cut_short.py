@@ -169,7 +169,7 @@ def test_too_few_cases_to_choose_a_structure_for_new_prompts_leave_the_search_ou
         )  # fmt: skip
     assert found.result.outcome == "improved"
     left_out = [words for name, words in told if name == "structure"]
-    assert left_out[0].startswith("left out: fit: 14 labelled verdicts of 14 cases. Label 20 at least")
+    assert left_out[0].startswith("left out: fit: 15 labelled verdicts of 15 cases. Label 20 at least")
 
 
 @pytest.mark.parametrize(

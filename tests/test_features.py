@@ -128,6 +128,12 @@ def test_a_single_text_by_hand() -> None:
     )
 
 
+def test_a_criterion_that_weighs_nothing_says_nothing() -> None:
+    findings = [scored(4, criterion="clear"), scored(2, criterion="right"), scored(1, criterion="kind", weight=0)]
+    found = of_text(Case(id="1", query="q", candidates=(Candidate(text="x"),)), judged(findings, 1))
+    assert {name for name in found if name.startswith("criterion")} == {"criterion 1", "criterion 2"}
+
+
 def test_a_bare_score_is_the_only_feature_of_a_text_beside_its_length() -> None:
     case = Case(id="1", query="q", candidates=(Candidate(text=""),))
     assert of_text(case, Verdict(case_id="1", scores=(7.0,))) == {"mean": 7.0, "length": 0.0}

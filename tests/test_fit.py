@@ -11,10 +11,11 @@ import pytest
 from evidence import choices, judged, lettered, pair, pairs, scored, texts
 from pydantic import TypeAdapter
 
-from dicast.data import Case, Scores, Verdict, Winner
+from dicast.data import Candidate, Case, Scores, Verdict, Winner
 from dicast.errors import DeclarationError
 from dicast.evaluation.statistics import calibration
 from dicast.optimizers.head.fit import Fitted, fit
+from dicast.optimizers.head.fit import _folds as fold_of
 from dicast.optimizers.head.isotonic import odd_rising, pooled, rising
 from dicast.optimizers.head.likelihood import (
     EVEN_PENALTY,
@@ -477,6 +478,29 @@ def test_scores_are_moved_to_peoples_scale() -> None:
     assert (fitted.head.lo, fitted.head.hi) == (1, 5)
 
 
+def test_members_that_fail_now_and_then_teach_a_head_of_texts_nothing() -> None:
+    """A text whose best member failed is scored from the others, not as if that member had given it 0."""
+    random, cases, verdicts, people = np.random.default_rng(0), [], [], []
+    for number in range(400):
+        quality = float(random.normal())
+        given = {
+            name: 5.5 + 2 * quality + 2 * float(random.normal(0, sd))
+            for name, sd in zip("xyz", (1, 0.3, 1), strict=True)
+        }
+        if number % 40 == 0:
+            del given["y"]
+        people.append(min(max(3 + quality, 1.0), 5.0))
+        label = Scores(values=(people[-1],), lo=1, hi=5)
+        cases.append(Case(id=f"{number:03}", query=str(number), candidates=(Candidate(text="x"),), label=label))
+        verdicts.append(judged([scored(s, member=name) for name, s in given.items()], 1, case_id=cases[-1].id))
+    fitted = fit(cases, verdicts, folds=3)
+    errors = np.array([(one.scores or (math.nan,))[0] for one in fitted.crossfitted]) - people
+    whole = np.array([len(verdict.findings) == 3 for verdict in verdicts])
+    assert any(name.startswith("member") for name in fitted.head.weights)
+    assert np.sqrt(np.mean(errors[whole] ** 2)) < 0.4
+    assert np.sqrt(np.mean(errors[~whole] ** 2)) < 0.8
+
+
 def test_isotonic_regression_is_chosen_where_people_bend_the_scale() -> None:
     head = fit(*texts(200, 15, bend=True)).head
     assert isinstance(head, ScoreHead)
@@ -529,6 +553,31 @@ def test_one_group_cannot_be_crossfitted() -> None:
     cases, verdicts = pairs(30, 18)
     with pytest.raises(DeclarationError, match="1 groups"):
         fit([case.model_copy(update={"group": "all"}) for case in cases], verdicts)
+
+
+@pytest.mark.parametrize("world", [pairs(80, 18), choices(80, 18)])
+def test_there_may_be_as_many_folds_as_groups(world: tuple[list[Case], list[Verdict]]) -> None:
+    cases = [case.model_copy(update={"group": str(number % 40)}) for number, case in enumerate(world[0])]
+    assert len(fit(cases, world[1], folds=40).crossfitted) == 80
+
+
+def test_a_case_that_is_given_twice_is_in_one_fold() -> None:
+    cases, _ = pairs(60, 18)
+    fold = fold_of([*cases, *cases], 5, 0)
+    assert (fold[:60] == fold[60:]).all()
+
+
+def test_choices_that_people_scored_are_learnt_from_their_votes() -> None:
+    cases, verdicts = choices(40, 18)
+    graded = [
+        case.model_copy(update={
+            "votes": (case.label,),
+            "label": Scores(values=tuple(1.0 + n for n in range(len(case.candidates))), lo=1, hi=5),
+        })
+        for case in cases
+    ]  # fmt: skip
+    learnt, told = fit(graded, verdicts, folds=3).head, fit(cases, verdicts, folds=3).head
+    assert learnt.weights["score"] == pytest.approx(told.weights["score"], rel=0.2)
 
 
 def test_verdicts_of_other_cases_and_mixed_kinds_are_refused() -> None:

@@ -50,6 +50,18 @@ def test_a_pair_by_hand() -> None:
     assert verdict.certainty == pytest.approx(a)
 
 
+@pytest.mark.parametrize("kind", ["member", "criterion"])
+@pytest.mark.parametrize("left", ["xyz", "xy", "x"])
+def test_a_part_of_a_texts_judgment_that_failed_says_nothing(kind: str, left: str) -> None:
+    """All parts that are there give 8, so the missing ones are taken to give 8, and so for their median."""
+    names = [f"{kind} {name}" for name in ("xyz" if kind == "member" else "123")]
+    weights = dict.fromkeys([*names, "median", "lowest", "highest"], 0.05) | {"spread": 0.3}
+    head = ScoreHead(weights=weights, intercept=1.0, lo=0, hi=10)
+    part = {"member": {"criterion": "overall"}, "criterion": {}}[kind]
+    verdict = judged([scored(8, **(part | {kind: name})) for name in left], 1)
+    assert head(single(), verdict).scores == pytest.approx((1 + 0.05 * 6 * 8,))
+
+
 def test_evidence_usage_and_orders_stay() -> None:
     verdict = judged([lettered(0.8, "ab"), lettered(0.4, "ba")], rationale="because")
     calibrated = HEADS[1](pair(), verdict)

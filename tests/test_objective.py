@@ -61,6 +61,28 @@ def test_agreement_wants_both_orders_and_accuracy_the_merged_verdict():
     )  # by hand: 7/16 by chance
 
 
+def test_agreement_is_of_what_each_order_said_and_not_of_what_a_head_made_of_it():
+    rows = [
+        (pair("tie"), said("tie", "a", "a")),  # the head called a tie what both orders call a
+        (pair("a"), said("tie", "a", "a")),
+        (pair("a"), said("a", "b", "b")),
+        (pair("a"), said("a")),  # read one by one: there are no orders
+    ]
+    rows = [(case, verdict.model_copy(update={"consistent": True})) for case, verdict in rows]
+    assert [OBJECTIVES["agreement"].of(run(row)) for row in rows] == [0, 1, 0, 1]
+
+
+def test_losses_are_of_the_label_where_the_votes_are_of_other_people():
+    given = {"a": 0.5, "b": 0.25, "tie": 0.25}
+    third_persons = (pair("b", votes="aaa"), said("a", distribution=given))
+    follows = (pair("a", votes="aab"), said("a", distribution=given))
+    assert LOG_LOSS.of(run(third_persons)) == pytest.approx(math.log(4))
+    assert LOG_LOSS.of(run(third_persons, follows)) == pytest.approx((math.log(4) + math.log(2)) / 2)
+    assert OBJECTIVES["brier"].of(run(third_persons)) == pytest.approx(0.5**2 + 0.75**2 + 0.25**2)
+    unlabelled = (pair(None, votes="b"), said("a", distribution=given))
+    assert LOG_LOSS.of(run(third_persons, unlabelled)) == pytest.approx(math.log(4))
+
+
 def test_losses_are_of_the_votes_and_of_the_label_where_nobody_voted():
     given = {"a": 0.5, "b": 0.25, "tie": 0.25}
     voted = run((pair("a", votes="aaab"), said("a", distribution=given)))

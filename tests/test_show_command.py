@@ -1,16 +1,19 @@
 """`dicast show`: what a judge file learnt, in words; `dicast check --judge`: whether it still agrees with people."""
 
 import json
+from pathlib import Path
 
 import dspy
 import pytest
 from mock_server import MockServer, serve
 from scipy.stats import binom
 
+import dicast
 from dicast.cli import run
 from dicast.errors import DeclarationError
 from dicast.evaluation import Proportion, drift
 from dicast.evaluation.drift import Drift
+from dicast.optimizers.evidence import seen_cases
 from dicast.programs import Panel, build
 from dicast.programs.head import PairHead
 from dicast.programs.judgefile import fingerprint, save, versions
@@ -323,3 +326,25 @@ def test_a_training_record_of_another_make_is_shown_as_it_is(here, capsys, train
     save(build("longer"), "other.judge.json", training=training)
     assert run(["show", "other.judge.json"]) == 0
     assert "training" in capsys.readouterr().out
+
+
+def test_check_leaves_out_the_cases_that_the_judge_was_made_of(here, capsys):
+    pairs(here, 27, 3)
+    cases = [case for case in dicast.read_cases("fresh.jsonl") if case.label is not None]
+    code, server = check(27, 30, "--margin", "0.2", cases=seen_cases(cases[:10]))
+    assert "tone.judge.json was made of 10 of these 30 cases; they are left out." in capsys.readouterr().err
+    assert len(server.bodies) == 2 * 20
+    assert code == 2
+    assert check(27, 30, cases=seen_cases(cases[::-1]))[0] == 3
+    assert "was made of all these 30 cases. Give some that are new to it." in capsys.readouterr().err
+
+
+def test_check_takes_the_cases_that_the_judge_was_compiled_on(here, capsys):
+    pairs(here, 20, 10)
+    with Path("fresh.jsonl").open("a") as file:
+        file.write('{"id": "bad"}\n')
+    assert check(20, 30)[0] == 3
+    check(20, 30, "--no-ties", "--skip-bad")
+    told = capsys.readouterr()
+    assert ", 0 of 10\n" in told.out
+    assert "1 bad rows were left out" in told.err

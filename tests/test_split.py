@@ -110,6 +110,24 @@ def test_a_rare_label_reaches_every_large_part() -> None:
         assert any(case.label == Winner(value="tie") for case in part)
 
 
+def test_a_large_group_comes_to_each_part_as_often_as_its_share_says() -> None:
+    """Of 400 seeds; four standard errors of a share of 0.4 are 0.1."""
+    cases = [pair(number, LETTERS[number % 3], group="large" if number < 20 else None) for number in range(200)]
+    homes = Counter(where(split(cases, seed=seed))["0"] for seed in range(400))
+    for name, share in PARTS.items():
+        assert homes[name] / 400 == pytest.approx(share, abs=0.1)
+
+
+def test_pairs_with_two_scores_are_dealt_by_their_winner() -> None:
+    random = np.random.default_rng(0)
+    labels = [Scores(values=(v, 6 - v), lo=1, hi=5) for v in random.choice([1, 3, 5], size=1000, p=[0.7, 0.1, 0.2])]
+    cases = [pair(n).model_copy(update={"label": label}) for n, label in enumerate(labels)]
+    for part in split(cases).values():
+        wins = sum(case.label is not None and case.label.winner == "a" for case in part)
+        whole = sum(label.winner == "a" for label in labels) / 1000
+        assert wins / len(part) == pytest.approx(whole, abs=0.005)
+
+
 def test_one_large_group_stays_whole() -> None:
     cases = [pair(number, "a", group="large") for number in range(50)] + [pair(n, "a") for n in range(50, 60)]
     parts = where(split(cases))

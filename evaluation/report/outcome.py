@@ -40,6 +40,8 @@ def power_note(one: Compilation) -> str:
         return ""
     figure_of = test.difference
     of = f"{figure_of.n:,} labels" + (f" in {figure_of.groups:,} groups" if figure_of.groups else "")
+    if found.groups is not None:
+        return f"{of} are too few to show any difference in {named(test.name)}: {_few(found)}"
     if found.detectable is None:
         return f"{of} could not have shown any difference in {named(test.name)} with a power of 80{THIN}%."
     least = figure(figure_of.model_copy(update={"value": found.detectable, "low": None, "high": None})).lstrip("+")
@@ -69,6 +71,10 @@ def _side(gain: Measure) -> str:
     return f"{figure(gain)} ({ends}) ahead" if ends else f"{figure(gain)} ahead"
 
 
+def _few(found: Sensitivity) -> str:
+    return f"a test needs {found.groups} groups of cases at least."
+
+
 def _labels(found: Sensitivity) -> str:
     if found.labels is None:
         return "The one seen here is too small to count the labels for."
@@ -96,6 +102,8 @@ def _power(one: Compilation) -> str:
     test = one.tested.decisive
     if one.tested.outcome != "inconclusive" or test is None or (found := sensitivity(test)) is None:
         return ""
+    if found.groups is not None:
+        return f"Too few labels to show any difference: {_few(found)}"
     if found.labels is None:
         return "The difference is too small for more labels to be counted."
     return f"About {found.labels:,} test labels would show such a difference with a power of 80{THIN}%."

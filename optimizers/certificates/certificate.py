@@ -2,6 +2,8 @@
 
 from ...data.case import Record
 
+ALIKE = "each group (a prompt, a person) counting alike"  # one case of each is drawn, however many it has
+
 
 class Point(Record):
     """A threshold, what it keeps, how many of these disagree with people, and the p-value against `risk`."""
@@ -31,11 +33,12 @@ class Certified(Record):
         n: those that were used, one a group.
         kept: those that the certified threshold keeps; 0 without one.
         errors: kept ones that disagree with people.
+        kept_of_all, errors_of_all: the same of all cases given, drawn or not; None where that is not known.
         coverage: kept / n, with its 95 % interval.
         bound: the exact upper limit of the risk at this threshold at 1 - delta (Clopper & Pearson 1934), as if no
             other had been tested; what is guaranteed is `risk`. None without a threshold.
-        needed: without a threshold: labelled cases for an 80 % chance of one, if people go on to disagree as often
-            where the sequence stopped; None where that is too often, or with a threshold.
+        needed: without a threshold: labelled cases, one a group, for an 80 % chance of one, if people go on to disagree
+            as often where the sequence stopped; None where that is too often, or with a threshold.
         seed: of the draw from groups.
     """
 
@@ -45,6 +48,8 @@ class Certified(Record):
     n: int
     kept: int
     errors: int
+    kept_of_all: int | None = None
+    errors_of_all: int | None = None
     coverage: float
     coverage_low: float
     coverage_high: float
@@ -54,28 +59,30 @@ class Certified(Record):
 
     @property
     def _promise(self) -> str:
-        return f"in at most {percent(self.risk)} of cases, with {percent(1 - self.delta)} confidence"
+        alike = f", {ALIKE}" if self._grouped else ""
+        return f"in at most {percent(self.risk)} of cases{alike}, with {percent(1 - self.delta)} confidence"
 
     @property
-    def _labelled(self) -> str:
-        drawn = "" if self.n == self.cases else f", one of each group of {self.cases:,},"
-        return f"of {self.n:,} labelled cases{drawn}"
+    def _grouped(self) -> bool:
+        return self.n != self.cases
 
     def _granted(self, verdicts: str) -> str:
         interval = f"[{percent(self.coverage_low)}, {percent(self.coverage_high)}]"
-        return (
-            f"{verdicts} disagree with people {self._promise}: {self._labelled} "
+        told = (
+            f"{verdicts} disagree with people {self._promise}: of {used(self.n, self.cases)} "
             f"{self.kept:,} are kept ({percent(self.coverage)} {interval}), and {self.errors:,} of these disagree."
         )
+        return told + of_all(self.n, self.cases, self.kept_of_all, self.errors_of_all)
 
     def _refused(self, stopped: Point | CascadePoint) -> str:
         told = (
-            f"No threshold can be certified to disagree with people {self._promise}: {self._labelled} "
+            f"No threshold can be certified to disagree with people {self._promise}: of {used(self.n, self.cases)} "
             f"{stopped.kept:,} are kept where the test starts, and {stopped.errors:,} of these disagree."
         )
         if self.needed is None:
             return f"{told} That is too often for more labels to help."
-        return f"{told} If it goes on like this, {self.needed:,} labelled cases would be needed."
+        wanted = "groups of labelled cases" if self._grouped else "labelled cases"
+        return f"{told} If it goes on like this, {self.needed:,} {wanted} would be needed."
 
 
 class Certificate(Certified):
@@ -126,7 +133,8 @@ class CascadeCertificate(Certified):
         decided = ", ".join(percent(one) for one in self.decided)
         priced = "" if self.cost is None else f", and a case costs {self.cost:,.1f}"
         kept = self._granted(f"Verdicts of judges asked in turn, each kept at its certainty ({reached}) or more,")
-        return f"{kept} The judges decide {decided} of all cases{priced}."
+        of = "cases, counted so" if self._grouped else "all cases"
+        return f"{kept} The judges decide {decided} of {of}{priced}."
 
 
 class Check(Record):
@@ -137,6 +145,8 @@ class Check(Record):
         n: cases that were used, one a group.
         kept: those that the certified threshold keeps.
         errors: kept ones that disagree with people.
+        cases, kept_of_all, errors_of_all: labelled cases that were given, drawn or not, and the same of all of them;
+            None where that is not known.
         rate: errors / kept, with its exact interval at 1 - delta (Clopper & Pearson 1934); None when nothing is kept.
         holds: whether these cases leave room for the certificate, `low` not above `risk`; None when nothing is kept.
     """
@@ -145,6 +155,9 @@ class Check(Record):
     n: int
     kept: int
     errors: int
+    cases: int | None = None
+    kept_of_all: int | None = None
+    errors_of_all: int | None = None
     rate: float | None
     low: float | None
     high: float | None
@@ -153,13 +166,28 @@ class Check(Record):
     def told(self) -> str:
         """The sentence that a user reads."""
         if self.rate is None or self.low is None or self.high is None:
-            return f"Of {self.n:,} other labelled cases none is kept; they say nothing of the certificate."
+            return f"Of {used(self.n, self.cases, 'other ')} none is kept; they say nothing of the certificate."
         interval = f"{percent(self.rate)} [{percent(self.low)}, {percent(self.high)}]"
         word = "leaves room for" if self.holds else "contradicts"
-        return (
-            f"Of {self.n:,} other labelled cases {self.kept:,} are kept, and {self.errors:,} of these disagree with "
-            f"people: {interval}, which {word} the certified {percent(self.risk)}."
+        told = (
+            f"Of {used(self.n, self.cases, 'other ')} {self.kept:,} are kept, and {self.errors:,} of these disagree "
+            f"with people: {interval}, which {word} the certified {percent(self.risk)}."
         )
+        return told + of_all(self.n, self.cases, self.kept_of_all, self.errors_of_all)
+
+
+def used(n: int, cases: int | None, other: str = "") -> str:
+    """What was counted, in words: cases, or groups where one case of each was drawn."""
+    if cases in (None, n):
+        return f"{n:,} {other}labelled cases"
+    return f"{n:,} {other}groups, one labelled case drawn from each,"
+
+
+def of_all(n: int, cases: int | None, kept: int | None, errors: int | None) -> str:
+    """A sentence on all cases given, after one on those drawn from groups; empty where all were used."""
+    if cases is None or cases == n or not kept or errors is None:
+        return ""
+    return f" Of all {cases:,} cases {kept:,} are kept, and {errors:,} of these disagree ({percent(errors / kept)})."
 
 
 def percent(share: float) -> str:

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...errors import DeclarationError
+from ...errors import DataError, DeclarationError
 from ...evaluation.statistics.resampling import Groups
 from .certificate import CascadeCertificate, CascadePoint, Certificate, Certified, Check, Point
 from .sequence import Cases, Outcome, Path, Stages, check_levels, drawn_cases, limits, run_sequence, start_of
@@ -101,7 +101,7 @@ def certify_cascade(
         costs: of one verdict of each judge, in any unit.
 
     Raises:
-        DataError: as `certify`.
+        DataError: as `certify`, or a judge that never has a certainty.
         DeclarationError: as `certify`; no stage, or not one cost for each.
     """
     if not stages or (costs is not None and len(costs) != len(stages)):
@@ -110,6 +110,11 @@ def certify_cascade(
             f"certify: {len(stages)} stages, {given} costs. Give stages, and a cost for each or none."
         )
     cases = drawn_cases(stages, groups, seed)
+    if silent := np.flatnonzero((cases.sure < 0).all(axis=1)).tolist():
+        raise DataError(
+            f"certify: judge {silent[0] + 1} of {len(stages)} has a certainty in none of the {cases.n} cases used. "
+            "Leave it out, or give more cases."
+        )
     path, alone = _descent(cases, risk, delta)
     found = run_sequence(cases, path, risk, delta, alone)
     points = {step: _cascade_point(found, step) for step in found.changes()}
@@ -154,7 +159,7 @@ def _descent(cases: Cases, risk: float, delta: float) -> tuple[Path, int]:
     alone = [(NEVER,) * (judges - 1) + (threshold,) for threshold in GRID]
     kept, _, expected = cases.tally(alone)
     trusted = np.flatnonzero(expected <= risk / 2 * kept)
-    turn = max(start_of(kept, expected, cases.sure.shape[1], risk, delta), int(trusted[-1]) if len(trusted) else 0)
+    turn = max(start_of(kept, expected, cases.n, risk, delta), int(trusted[-1]) if len(trusted) else 0)
     path, thresholds = alone[: turn + 1], list(alone[turn])
     for judge in range(judges - 2, -1, -1):
         for threshold in GRID[: turn + 1]:
@@ -164,8 +169,9 @@ def _descent(cases: Cases, risk: float, delta: float) -> tuple[Path, int]:
 
 
 def _checked(certificate: Certified, thresholds: tuple[float, ...], cases: Cases) -> Check:
-    (kept,), (errors,), _ = (side.tolist() for side in cases.tally([thresholds]))
-    told: dict[str, Any] = {"risk": certificate.risk, "n": cases.sure.shape[1], "kept": kept, "errors": errors}
+    (kept, errors), (kept_of_all, errors_of_all) = cases.count(thresholds), cases.all.count(thresholds)
+    told: dict[str, Any] = {"risk": certificate.risk, "n": cases.n, "kept": kept, "errors": errors}
+    told |= {"cases": cases.all.n, "kept_of_all": kept_of_all, "errors_of_all": errors_of_all}
     if not kept:
         return Check(**told, rate=None, low=None, high=None, holds=None)
     low, high = limits(errors, kept, certificate.delta)

@@ -24,11 +24,23 @@ CHUNK = 1 << 22  # truth values in memory at once
 
 @dataclass(frozen=True)
 class Cases:
-    """Judges' verdicts of the cases used: certainty, -1 where there is none, and whether right; (judges, n) each."""
+    """Judges' verdicts: certainty, -1 where there is none, and whether right; (judges, n) each.
 
-    given: int
+    Attributes:
+        given: the cases that these were drawn from, themselves where all were taken.
+    """
+
     sure: Floats
     right: NDArray[np.bool_]
+    given: "Cases | None" = None
+
+    @property
+    def all(self) -> "Cases":
+        return self.given or self
+
+    @property
+    def n(self) -> int:
+        return len(self.sure[0])
 
     def decider(self, thresholds: tuple[float, ...]) -> Counts:
         """(n,) the first judge that reaches its threshold; the number of judges where none does."""
@@ -37,13 +49,18 @@ class Cases:
 
     def tally(self, path: Path) -> tuple[Counts, Counts, Floats]:
         """What each step of a path keeps, how many of these disagree, and how many would, going by the certainties."""
-        most = max(1, CHUNK // self.sure.shape[1])
+        most = max(1, CHUNK // self.n)
         parts = [self._tally(np.array(path[step : step + most])) for step in range(0, len(path), most)]
         kept, errors, expected = (np.concatenate(side) for side in zip(*parts, strict=True))
         return kept, errors, expected
 
+    def count(self, thresholds: tuple[float, ...]) -> tuple[int, int]:
+        """What one step keeps, and how many of these disagree."""
+        (kept,), (errors,), _ = (side.tolist() for side in self.tally([thresholds]))
+        return kept, errors
+
     def _tally(self, thresholds: Floats) -> tuple[Counts, Counts, Floats]:
-        steps, n = len(thresholds), self.sure.shape[1]
+        steps, n = len(thresholds), self.n
         kept, errors, expected = np.zeros(steps, np.int64), np.zeros(steps, np.int64), np.zeros(steps)
         left = np.ones((steps, n), dtype=bool)
         for sure, right, reached in zip(self.sure, self.right, thresholds.T, strict=True):
@@ -82,18 +99,20 @@ class Outcome:
 
     def summary(self) -> dict[str, Any]:
         """The fields that all certificates have."""
-        n = self.cases.sure.shape[1]
-        kept, errors, bound, needed = 0, 0, None, None
+        n = self.cases.n
+        kept, errors, bound, needed, of_all = 0, 0, None, None, (0, 0)
         if self.last is not None:
             kept, errors = int(self.kept[self.last]), int(self.errors[self.last])
             bound = limits(errors, kept, 2 * self.delta)[1]
+            of_all = self.cases.all.count(self.path[self.last])
         elif self.stop is not None:
             there = int(self.kept[self.stop])
             enough = kept_needed(int(self.errors[self.stop]) / there, risk=self.risk, delta=self.delta)
             needed = None if enough is None else math.ceil(enough * n / there)
         coverage = share(np.arange(n) < kept)
         return {
-            "risk": self.risk, "delta": self.delta, "cases": self.cases.given, "n": n, "kept": kept, "errors": errors,
+            "risk": self.risk, "delta": self.delta, "cases": self.cases.all.n, "n": n, "kept": kept, "errors": errors,
+            "kept_of_all": of_all[0], "errors_of_all": of_all[1],
             "coverage": coverage.value, "coverage_low": coverage.low, "coverage_high": coverage.high,
             "bound": bound, "needed": needed,
         }  # fmt: skip
@@ -125,7 +144,8 @@ def drawn_cases(stages: Stages, groups: Groups, seed: int) -> Cases:
     used = np.sort(order[np.cumsum(sizes) - sizes + drawn])
     if not known[:, used].any():
         raise DataError("certify: no drawn case has a certainty. Give more cases.")
-    return Cases(sure.shape[1], np.where(known, sure, -1.0)[:, used], (right == 1)[:, used])
+    everything = Cases(np.where(known, sure, -1.0), right == 1)
+    return Cases(everything.sure[:, used], everything.right[:, used], everything)
 
 
 def run_sequence(cases: Cases, path: Path, risk: float, delta: float, begin: int | None = None) -> Outcome:
@@ -133,7 +153,7 @@ def run_sequence(cases: Cases, path: Path, risk: float, delta: float, begin: int
     check_levels(risk, delta)
     kept, errors, expected = cases.tally(path)
     p = _cdf(errors, kept, risk)
-    first = start_of(kept[:begin], expected[:begin], cases.sure.shape[1], risk, delta)
+    first = start_of(kept[:begin], expected[:begin], cases.n, risk, delta)
     failed = np.flatnonzero(p[first:] > delta)
     stop = first + int(failed[0]) if len(failed) else None
     end = len(path) if stop is None else stop

@@ -43,8 +43,8 @@ class Standing:
 
     @cached_property
     def needed(self) -> int | None:
-        """Fresh labels that exclude an excess of the margin with 80 % chance, should people disagree as often as with
-        the certificate's own; None where these are too many."""
+        """Fresh labels, one a group, that exclude an excess of the margin with 80 % chance, should people disagree as
+        often as with the certificate's own; None where these are too many."""
         then = self.certificate
         kept = kept_needed(then.errors / then.kept, risk=self._limit, delta=then.delta / 2)
         return None if kept is None else math.ceil(kept / then.coverage)
@@ -58,7 +58,8 @@ class Standing:
             return f"{told} A disagreement above {limit} is excluded."
         if self.needed is None:
             return f"{told} One above {limit} is not excluded, and no 5,000 labels would do it; give a wider --margin."
-        return f"{told} One above {limit} is not excluded; {self.needed:,} labels would do it with 80 % chance."
+        labels = "labels" if self.certificate.n == self.certificate.cases else "groups of labels"
+        return f"{told} One above {limit} is not excluded; {self.needed:,} {labels} would do it with 80 % chance."
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, for JSON."""

@@ -151,11 +151,9 @@ def _folds(cases: Sequence[Case], folds: int, seed: int) -> Rows:
             "one to choose on, one to fit to."
         )
     k = min(folds, groups)
-    places = {id(case): index for index, case in enumerate(cases)}
-    fold = np.zeros(len(cases), dtype=np.int64)
-    for name, part in split(cases, parts={str(number): 1 / k for number in range(k)}, seed=seed).items():
-        fold[[places[id(case)] for case in part]] = int(name)
-    return fold
+    dealt = split(cases, parts={str(number): 1 / k for number in range(k)}, seed=seed)
+    fold = {case.split_key: int(name) for name, part in dealt.items() for case in part}
+    return np.array([fold[case.split_key] for case in cases], dtype=np.int64)
 
 
 def _crossfitted(task: Task, plans: Sequence[Plan], fold: Rows) -> tuple[list[Heads], Floats, list[int]]:

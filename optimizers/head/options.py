@@ -63,7 +63,8 @@ class Options:
     def calibrated(self, head: ChoiceHead, others: Sequence[ChoiceHead], rows: Flags) -> ChoiceHead:
         """The head with its utilities scaled as suits people."""
         which, seen = rows.argmax(axis=0), np.asarray(rows.any(axis=0))
-        utility = np.choose(which[:, None], [self._read(other) for other in others]) * seen[:, None]
+        by_head = np.array([self._read(other) for other in others])
+        utility = by_head[which, np.arange(len(seen))] * seen[:, None]
         x, one = as_large(utility, self._read(head) * seen[:, None])[..., None], np.ones(1, dtype=np.bool_)
         ((factor,),) = fit_choices(x, self.there, self.shares, seen[None], penalty=PENALTIES[0], bounded=one).tolist()
         return head.model_copy(update={"weights": {name: w * factor for name, w in head.weights.items()}})

@@ -132,7 +132,8 @@ class Pairs:
             rows: (others, n) which.
         """
         which, seen = rows.argmax(axis=0), np.asarray(rows.any(axis=0))
-        m, log_t = (np.choose(which, told) * seen for told in zip(*map(self._read, others), strict=True))
+        by_head, places = np.array([self._read(other) for other in others]), np.arange(len(seen))
+        m, log_t = by_head[which, :, places].T * seen
         m = as_large(m, self._read(head)[0] * seen)[None]
         log_ts = log_t[None] if self.ties else None
         ((factor, shift),) = fit_rescaling(m, log_ts, self.labels, seen[None], penalty=CALIBRATING_PENALTY).tolist()

@@ -36,7 +36,7 @@ class Plan:
 
 def labels_of(cases: Sequence[Case], labels: Sequence[str]) -> Floats:
     """(n, labels): 1 at each case's label; the shares of the votes where there is none."""
-    return _shares([[_winner(case)] if case.label else _votes(case) for case in cases], labels)
+    return _shares([_votes(case) if (label := _winner(case)) is None else [label] for case in cases], labels)
 
 
 def shares_of(cases: Sequence[Case], labels: Sequence[str]) -> Floats:
@@ -95,16 +95,17 @@ def _shares(said: Sequence[Sequence[str]], labels: Sequence[str]) -> Floats:
     return shares
 
 
-def _winner(case: Case) -> str:
-    return str(case.label.winner) if case.label else ""
+def _winner(case: Case) -> str | None:
+    """The label's; None where there is no label, or it is scores of several options."""
+    return None if case.label is None or case.label.winner is None else str(case.label.winner)
 
 
 def _votes(case: Case) -> list[str]:
     """The winners of the votes; without any, the label's."""
-    return [str(vote.winner) for vote in case.votes if vote.winner is not None] or [_winner(case)]
+    votes = [str(vote.winner) for vote in case.votes if vote.winner is not None]
+    return votes or [label for label in (_winner(case),) if label is not None]
 
 
 def _follows(case: Case) -> bool:
-    votes = _votes(case)
-    most = max(votes.count(one) for one in votes)
-    return case.label is None or votes.count(_winner(case)) == most
+    votes, label = _votes(case), _winner(case)
+    return label is None or votes.count(label) == max(map(votes.count, votes))
