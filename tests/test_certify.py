@@ -477,10 +477,10 @@ def test_a_calibrated_judge_is_kept_where_it_can_be() -> None:
 
 
 def uneven_groups(rng: np.random.Generator, count: int) -> tuple[Flags, NDArray[np.int64]]:
-    """Whether right, and the group, of groups of 1 to 8 cases, all right or all wrong; large ones are wrong more often,
+    """Whether right, and the group, of groups of 1 to 8 cases, all right or all wrong; small ones are wrong more often,
     and a random group in 10.2 %."""
     sizes = rng.integers(1, 9, count)
-    right = rng.random(count) >= np.where(sizes > 4, 0.17, 0.034)
+    right = rng.random(count) >= np.where(sizes > 4, 0.034, 0.17)
     return np.repeat(right, sizes), np.repeat(np.arange(count), sizes)
 
 
@@ -496,7 +496,7 @@ def how_often_groups_fail(repetitions: int, *, told: bool) -> float:
 
 def test_a_certificate_of_groups_fails_no_more_often_than_delta() -> None:
     assert how_often_groups_fail(300, told=True) <= most(300)
-    assert how_often_groups_fail(100, told=False) > 0.1  # as if all cases were independent
+    assert how_often_groups_fail(100, told=False) > 0.1  # as if all cases were alone
 
 
 @pytest.mark.simulation

@@ -121,16 +121,14 @@ def test_reviewers_have_their_average_beside_the_judge(tmp_path: Path) -> None:
 
 
 def test_the_certificate_is_held_against_the_test_part(tmp_path: Path) -> None:
-    found = compiled(Leaning(), worlds(500), tmp_path, Recipe(trials=0, baseline=None, risk=0.25))
+    given = Recipe(trials=0, baseline=None, risk=0.25, seed=1)
+    found = compiled(Leaning(), worlds(500), tmp_path, given)
     assert found.certificate is not None
     assert found.certificate.threshold == found.judge.threshold is not None
     kept = found.result.kept
     assert kept is not None
     assert (kept.risk, kept.n, kept.holds) == (0.25, 175, True)
-    sure = [
-        found.judge(case).status
-        for case in Compiler(Leaning(), worlds(500), tmp_path, Recipe(trials=0, baseline=None, risk=0.25)).parts["test"]
-    ]
+    sure = [found.judge(case).status for case in Compiler(Leaning(), worlds(500), tmp_path, given).parts["test"]]
     assert sure.count("scored") == kept.kept < 175
     none = compiled(Leaning(), worlds(100, random_labels=True), tmp_path / "none")
     assert (none.certificate is not None, none.judge.threshold, none.result.kept) == (True, None, None)
