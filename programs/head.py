@@ -21,7 +21,7 @@ from ..errors import DeclarationError
 from .features import completed, of_options, of_pair, of_text
 from .merge import best
 
-THRESHOLDS = (-8.0, 3.0)  # log t: at margin 0 between 0.03 % and all but 4e-9 are ties, and nothing overflows
+THRESHOLDS = (-8.0, 3.0)  # log t: at margin 0 between 0.017 % and all but 4e-9 are ties, and nothing overflows
 Knots = tuple[tuple[float, float], ...]  # (x, y), x rising: linear between, constant beyond
 
 
@@ -40,11 +40,13 @@ class _Weighed(Record):
 
 class PairHead(_Weighed):
     """Of pairs. `threshold` holds v by even feature and `intercept` its constant, in log; None where no person ever
-    said tie. `knots` bend the margin, as an odd function of its absolute value."""
+    said tie. `typical` is the median log threshold of the cases it was fitted to, None where that is not known. `knots`
+    bend the margin, as an odd function of its absolute value."""
 
     kind: Literal["pair"] = "pair"
     intercept: float | None = None
     threshold: dict[str, float] = {}
+    typical: float | None = None
     knots: Knots = ()
 
     def __call__(self, case: Case, verdict: Verdict) -> Verdict:
@@ -59,8 +61,7 @@ class PairHead(_Weighed):
         if self.intercept is None:
             a, b, tie = _logistic(m), _logistic(-m), 0.0
         else:
-            low, high = THRESHOLDS
-            t = math.exp(min(max(self.intercept + weighed(self.threshold, features.even), low), high))
+            t = _threshold(self.intercept + weighed(self.threshold, features.even))
             a, b = _logistic(m - t), _logistic(-m - t)
             tie = max(0.0, 1 - (a + b))
         shares: dict[Letter, float] = {"a": a, "b": b, "tie": tie}
@@ -70,9 +71,19 @@ class PairHead(_Weighed):
     def told(self) -> list[tuple[str, str]]:
         rows = super().told()
         if self.intercept is not None:
-            rows.append(("ties", f"margins within exp({self.intercept:+.3g}) log-odds lean to a tie"))
+            rows.append(("ties", self._ties_told(self.intercept)))
             rows += [(f"ties by {name}", f"{v:+.3g}") for name, v in sorted(self.threshold.items())]
         return [*rows, *([("isotonic", f"{len(self.knots)} knots")] if self.knots else [])]
+
+    def _ties_told(self, intercept: float) -> str:
+        """P(tie) = 1 - 2 s(-t) = tanh(t / 2) at margin 0: the intercept alone is of evidence that may never be 0."""
+        if not self.threshold:
+            log_t, which = intercept, "cases at margin 0"
+        elif self.typical is not None:
+            log_t, which = self.typical, "typical cases at margin 0"
+        else:
+            log_t, which = intercept, "cases at margin 0 whose other evidence of ties is 0"
+        return f"{100 * math.tanh(_threshold(log_t) / 2):.3g} % of {which}"
 
 
 class ScoreHead(_Weighed):
@@ -125,6 +136,11 @@ Head = Annotated[PairHead | ScoreHead | ChoiceHead, Field(discriminator="kind")]
 def weighed(weights: Mapping[str, float], features: Mapping[str, float]) -> float:
     """The sum of weight x feature, correctly rounded; a feature that the verdict lacks counts as 0."""
     return math.fsum(weight * features.get(name, 0.0) for name, weight in weights.items())
+
+
+def _threshold(log_t: float) -> float:
+    low, high = THRESHOLDS
+    return math.exp(min(max(log_t, low), high))
 
 
 def bent(x: float, knots: Sequence[tuple[float, float]]) -> float:

@@ -476,6 +476,34 @@ def test_a_calibrated_judge_is_kept_where_it_can_be() -> None:
     assert coverage > 0.5
 
 
+def uneven_groups(rng: np.random.Generator, count: int) -> tuple[Flags, NDArray[np.int64]]:
+    """Whether right, and the group, of groups of 1 to 8 cases, all right or all wrong; small ones are wrong more often,
+    and a random group in 10.2 %."""
+    sizes = rng.integers(1, 9, count)
+    right = rng.random(count) >= np.where(sizes > 4, 0.034, 0.17)
+    return np.repeat(right, sizes), np.repeat(np.arange(count), sizes)
+
+
+def how_often_groups_fail(repetitions: int, *, told: bool) -> float:
+    """The share of certificates, none of which holds, with the groups told or not."""
+    rng, failed = np.random.default_rng(5), 0
+    for seed in range(repetitions):
+        right, groups = uneven_groups(rng, 200)
+        given = groups if told else None
+        failed += certify(np.full(len(right), 0.95), right, groups=given, seed=seed).threshold is not None
+    return failed / repetitions
+
+
+def test_a_certificate_of_groups_fails_no_more_often_than_delta() -> None:
+    assert how_often_groups_fail(300, told=True) <= most(300)
+    assert how_often_groups_fail(100, told=False) > 0.1  # as if all cases were alone
+
+
+@pytest.mark.simulation
+def test_a_certificate_of_groups_fails_no_more_often_than_delta_in_2000_repetitions() -> None:
+    assert how_often_groups_fail(2000, told=True) <= most(2000)
+
+
 @pytest.mark.simulation
 @pytest.mark.parametrize("n", [60, 200, 1000])
 @pytest.mark.parametrize("name", WORLDS)

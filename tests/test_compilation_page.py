@@ -269,7 +269,7 @@ def test_the_judge_file_gives_head_versions_and_commands(folder: Callable[[str],
     one = read_compilation(tmp_path)
     assert one.weights is not None
     assert (one.weights.fitted, dict(one.weights.ties)) == ("letters", {"spread": 0.5})
-    assert one.weights.facts == (("ties", "margins within exp(-1) log-odds lean to a tie"),)
+    assert one.weights.facts == (("ties", "18.2 % of cases at margin 0 whose other evidence of ties is 0"),)
     assert any(name == "written by" and "dicast" in words for name, words in one.facts)
     assert any(command.startswith("dicast judge --judge") for command, _ in one.commands)
     assert "What speaks for a tie" in page_of(one)

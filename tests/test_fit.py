@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from dicast.data import Candidate, Case, Scores, Verdict, Winner
 from dicast.errors import DeclarationError
 from dicast.evaluation.statistics import calibration
-from dicast.optimizers.head.fit import Fitted, fit
+from dicast.optimizers.head.fit import TASKS, Fitted, fit
 from dicast.optimizers.head.fit import _folds as fold_of
 from dicast.optimizers.head.isotonic import odd_rising, pooled, rising
 from dicast.optimizers.head.likelihood import (
@@ -326,6 +326,64 @@ def test_nothing_is_found_where_labels_are_random_in_two_hundred_worlds() -> Non
     assert abs(np.mean(found)) < 1.96 * np.std(found) / math.sqrt(len(found))
 
 
+def test_a_choice_among_many_candidates_does_not_flatter_itself() -> None:
+    """Labels at random, and ten members to choose by: out of fold nobody is better than a coin, ln 2 nats."""
+    found = []
+    for seed in range(6):
+        random, cases, verdicts = np.random.default_rng(seed), [], []
+        for number in range(40):
+            leads = enumerate(random.normal(0, 0.5, 10))
+            members = [scored(3 + float(lead), 3 - float(lead), member=f"m{name}") for name, lead in leads]
+            case = labelled(pair(), "ab"[int(random.integers(2))])
+            cases.append(case.model_copy(update={"id": f"{number:02}", "query": str(number)}))
+            verdicts.append(judged(members, case_id=cases[-1].id))
+        fitted = fit(cases, verdicts, folds=4)
+        assert len(fitted.candidates) > 15
+        found.append(log_loss(fitted.crossfitted, cases))
+    assert np.mean(found) > math.log(2) + 0.03
+
+
+class Watched(Pairs):
+    """Pairs that look at what each head was fitted to when it is calibrated, and mark that it was."""
+
+    seen: dict[int, Any]
+
+    def fits(self, plan: Plan, chosen: Any) -> list[PairHead]:
+        heads = super().fits(plan, chosen)
+        self.seen = getattr(self, "seen", {}) | {id(head): rows for head, rows in zip(heads, chosen, strict=True)}
+        self.kept = [*getattr(self, "kept", []), *heads]  # so that no id comes twice
+        return heads
+
+    def calibrated(self, head: PairHead, others: Sequence[PairHead], rows: Any) -> PairHead:
+        assert not any((self.seen[id(other)] & row).any() for other, row in zip(others, rows, strict=True))
+        assert (rows.any(axis=0) == self.seen[id(head)]).all()
+        return super().calibrated(head, others, rows).model_copy(update={"fitted": "calibrated"})
+
+
+def test_heads_are_calibrated_on_all_that_they_may_see_by_heads_that_have_not_seen_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(TASKS, "pair", Watched)
+    assert fit(*pairs(60, 28, threshold=0.5), folds=4).head.fitted == "calibrated"
+
+
+def test_the_standard_error_counts_groups() -> None:
+    """Each case four times is as much evidence as once."""
+    cases, verdicts = pairs(80, 29)
+    named = [case.model_copy(update={"group": case.id}) for case in cases]
+    again = [
+        (
+            case.model_copy(update={"id": name}),
+            verdict.model_copy(update={"case_id": name}),
+        )
+        for case, verdict in zip(named, verdicts, strict=True)
+        for name in (f"{case.id} {copy}" for copy in range(4))
+    ]
+    once, fourfold = fit(named, verdicts, folds=3).candidates, fit(*zip(*again, strict=True), folds=3).candidates
+    errors = [np.mean([one.standard_error for one in table]) for table in (once, fourfold)]
+    assert errors[1] == pytest.approx(errors[0], rel=0.25)
+
+
 def test_the_crossfitted_loss_is_that_of_fresh_cases() -> None:
     world, fresh = pairs(400, 6, threshold=0.5), pairs(2000, 7, threshold=0.5)
     fitted = fit(*world, folds=3)
@@ -390,8 +448,10 @@ def test_a_majority_is_surer_than_its_voters() -> None:
         given = tuple(Winner.model_validate({"value": vote}) for vote in votes)
         cases.append(case.model_copy(update={"id": f"{number:04}", "query": str(number), "votes": given}))
         verdicts.append(judged([lettered(float(said == "a"))], case_id=cases[-1].id))
-    verdict = fit(cases, verdicts, folds=3).head(cases[0], verdicts[0])
-    assert verdict.certainty == pytest.approx(0.784, abs=0.03)
+    fitted = fit(cases, verdicts, folds=3)
+    assert fitted.head(cases[0], verdicts[0]).certainty == pytest.approx(0.784, abs=0.03)
+    entropy = -0.784 * math.log(0.784) - 0.216 * math.log(0.216)  # of the labels; of the single votes it is 0.611
+    assert fitted.candidates[0].loss == pytest.approx(entropy, abs=0.03)
 
 
 def test_a_written_answer_alone_gets_its_base_rate() -> None:

@@ -62,6 +62,19 @@ def test_a_part_of_a_texts_judgment_that_failed_says_nothing(kind: str, left: st
     assert head(single(), verdict).scores == pytest.approx((1 + 0.05 * 6 * 8,))
 
 
+def test_ties_are_told_as_their_share_at_margin_0() -> None:
+    told = dict(PairHead(weights={"letters": 1.0}, intercept=math.log(0.4)).told())
+    verdict = PairHead(weights={"letters": 1.0}, intercept=math.log(0.4))(pair(), judged([lettered(0.5)]))
+    assert verdict.distribution is not None
+    assert verdict.distribution["tie"] == pytest.approx(0.197, abs=5e-4)
+    assert told["ties"] == "19.7 % of cases at margin 0"
+    by_case = PairHead(weights={"letters": 1.0}, intercept=-3.0, threshold={"mean score": 0.5})
+    assert dict(by_case.told())["ties"] == "2.49 % of cases at margin 0 whose other evidence of ties is 0"
+    typical = by_case.model_copy(update={"typical": math.log(0.4)})
+    assert dict(typical.told())["ties"] == "19.7 % of typical cases at margin 0"
+    assert dict(PairHead(intercept=-99.0).told())["ties"] == "0.0168 % of cases at margin 0"
+
+
 def test_evidence_usage_and_orders_stay() -> None:
     verdict = judged([lettered(0.8, "ab"), lettered(0.4, "ba")], rationale="because")
     calibrated = HEADS[1](pair(), verdict)

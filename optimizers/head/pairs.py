@@ -138,11 +138,13 @@ class Pairs:
         log_ts = log_t[None] if self.ties else None
         ((factor, shift),) = fit_rescaling(m, log_ts, self.labels, seen[None], penalty=CALIBRATING_PENALTY).tolist()
         scaled = {name: w * factor for name, w in head.weights.items()}
+        intercept = None if head.intercept is None else head.intercept + shift
         return head.model_copy(
             update={
                 "weights": head.weights if head.knots else scaled,
                 "knots": _scaled(head.knots, factor),
-                "intercept": None if head.intercept is None else head.intercept + shift,
+                "intercept": intercept,
+                "typical": None if intercept is None else float(np.median(self._read(head)[1])) + shift,
             }
         )
 
