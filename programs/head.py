@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from ..data import Case, Verdict
 from ..data.case import Letter, Record
@@ -27,6 +27,8 @@ Knots = tuple[tuple[float, float], ...]  # (x, y), x rising: linear between, con
 
 class _Weighed(Record):
     """What all heads have: weights by feature name, per unit of the feature, and where they come from."""
+
+    model_config = ConfigDict(allow_inf_nan=False)  # beside those of Record
 
     fitted: str = Field(default="", description="the name of the candidate that was chosen")
     n: int = Field(default=0, description="labelled cases it was fitted to")

@@ -49,7 +49,9 @@ def paired(name: str, first: list[Judged], second: list[Judged]) -> PairedTest:
     return test
 
 
-@pytest.mark.parametrize(("name", "kind"), [(one.name, kind) for one in OBJECTIVES.values() for kind in sorted(one.kinds)])
+@pytest.mark.parametrize(
+    ("name", "kind"), [(one.name, kind) for one in OBJECTIVES.values() for kind in sorted(one.kinds)]
+)
 def test_every_objective_is_tested_by_its_own_figure(name: str, kind: Kind) -> None:
     objective, good, bad = OBJECTIVES[name], run(kind, 0.95, 1), run(kind, 0.6, 2)
     test = paired(name, good, bad)

@@ -486,6 +486,13 @@ def test_a_field_that_was_edited_wrongly_is_named_in_one_line(changed, told, edi
     assert "\n" not in str(error.value)
 
 
+def test_a_weight_beyond_all_numbers_is_refused(file):
+    save(taught("direct"), file)
+    file.write_text(file.read_text().replace('"log_odds": 0.1', '"log_odds": 1e999'))
+    with pytest.raises(DeclarationError, match=r"judge\.head\.pair\.weights\.log_odds.*finite number"):
+        load(file)
+
+
 def test_a_damaged_file_is_refused_in_one_line(file, edit):
     whole = edit().read_text()
     for text, told in [
