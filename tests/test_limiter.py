@@ -26,38 +26,40 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
-def most_at_once(limiter: Limiter, threads: int, rounds: int = 5) -> int:
-    """The most holders seen at once when more threads than slots want one."""
-    lock, seen, now = threading.Lock(), [0], [0]
+def most_at_once(limiter: Limiter, wanted: int, threads: int = 16, rounds: int = 5) -> int:
+    """The most holders seen at once when more threads than slots want one, and each waits for `wanted` to be there."""
+    changed, seen, now = threading.Condition(), [0], [0]
 
     def work() -> None:
         for _ in range(rounds):
             with limiter.slot():
-                with lock:
+                with changed:
                     now[0] += 1
                     seen[0] = max(seen[0], now[0])
+                    changed.notify_all()
+                    changed.wait_for(lambda: seen[0] >= wanted, timeout=20)
                 time.sleep(0.001)
-                with lock:
+                with changed:
                     now[0] -= 1
 
     workers = [threading.Thread(target=work) for _ in range(threads)]
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(timeout=30)
+        worker.join(timeout=60)
     assert not any(worker.is_alive() for worker in workers)
     return seen[0]
 
 
 @pytest.mark.parametrize("most", [1, 3, 8])
 def test_at_most_so_many_are_in_flight(most: int) -> None:
-    assert most_at_once(Limiter(most), threads=16) == most
+    assert most_at_once(Limiter(most), most) == most
 
 
 def test_after_a_refusal_half_as_many_are_in_flight() -> None:
     limiter = Limiter(8)
     limiter.refused()
-    assert most_at_once(limiter, threads=16) == 4
+    assert most_at_once(limiter, 4) == 4
 
 
 def test_after_the_work_no_slot_is_held() -> None:
