@@ -64,7 +64,7 @@ def test_after_a_refusal_half_as_many_are_in_flight() -> None:
 
 def test_after_the_work_no_slot_is_held() -> None:
     limiter = Limiter(3)
-    most_at_once(limiter, threads=10)
+    most_at_once(limiter, limiter.most, threads=10)
     assert limiter.in_flight == 0
 
 
@@ -113,7 +113,7 @@ def test_the_limit_never_falls_below_one(clock: Clock) -> None:
         clock.now += 1
         limiter.refused()
     assert limiter.limit == 1
-    assert most_at_once(limiter, threads=4, rounds=2) == 1
+    assert most_at_once(limiter, 1, threads=4, rounds=2) == 1
 
 
 def test_answers_raise_the_limit_again(clock: Clock) -> None:
@@ -140,7 +140,7 @@ def test_a_server_that_recovers_gets_all_requests_again(clock: Clock) -> None:
     for _ in range(100):
         limiter.answered()
     assert limiter.limit == 8
-    assert most_at_once(limiter, threads=16) == 8
+    assert most_at_once(limiter, 8) == 8
 
 
 def test_the_limit_never_leaves_its_bounds(clock: Clock) -> None:
