@@ -108,7 +108,8 @@ def _guarantee(folder: Path, tested: "Result") -> "Guarantee | None":
         share = Measure(name="accuracy", value=right.value, low=low, high=high, n=one.kept, kind="share")
         points.append(CurvePoint(threshold=one.threshold, coverage=one.kept / found.n, accuracy=share))
     held = tested.kept.told() if tested.kept else ""
-    return Guarantee(found.told(), held, found.risk, found.n, tuple(points), found.threshold, found.coverage)
+    given = found.told(), held, found.risk, found.n, tuple(points), found.threshold, found.coverage
+    return Guarantee(*given, grouped=found.n != found.cases)
 
 
 def _facts(identity: Mapping[str, Any], tested: "Result", file: "JudgeFile | None") -> Iterator[tuple[str, str]]:

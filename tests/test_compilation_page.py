@@ -172,6 +172,15 @@ def test_choices_have_certainty_and_certificate(folder: Callable[[str], Path]) -
     assert f"certainty {threshold:g} keeps" in html  # marked on its curve
 
 
+def test_a_certificate_of_groups_says_that_they_count_alike(folder: Callable[[str], Path]) -> None:
+    one = read_compilation(folder("choices"))
+    assert one.guarantee is not None
+    for grouped in (False, True):
+        told = replace(one, guarantee=replace(one.guarantee, grouped=grouped))
+        lines = [answer.line for answer in compiled_answers(told) if answer.question == "What is certified?"]
+        assert lines[0].endswith("each group counting alike") == grouped
+
+
 def test_steps_that_were_left_out_leave_no_trace(folder: Callable[[str], Path]) -> None:
     html = compilation_page(folder("bare"))
     assert sections(html) == ["test", "sure", "made"]

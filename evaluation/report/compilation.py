@@ -104,7 +104,7 @@ class Guarantee:
     """A certificate, or that there is none; `curve` is of the certify part, the surest verdicts first.
 
     `told` says what is certified, `held` what the test part says of that; empty without a threshold. `kept` is the
-    share of the verdicts that the threshold keeps.
+    share of the verdicts that the threshold keeps; `grouped` where one case of each group was used.
     """
 
     told: str
@@ -114,6 +114,7 @@ class Guarantee:
     curve: tuple[CurvePoint, ...]
     threshold: float | None = None
     kept: float = 0.0
+    grouped: bool = False
 
 
 @dataclass(frozen=True)

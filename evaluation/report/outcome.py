@@ -153,7 +153,8 @@ def _answers(one: Compilation) -> Iterator[Answer]:
         if given.threshold is None:
             yield Answer("What is certified?", "Nothing", f"at {risk} disagreement", "certificate", "warn")
         else:
-            line = f"of verdicts, at certainty {given.threshold:g} or more, disagree in at most {risk}"
+            alike = ", each group counting alike" if given.grouped else ""
+            line = f"of verdicts, at certainty {given.threshold:g} or more, disagree in at most {risk}{alike}"
             yield Answer("What is certified?", percent(given.kept), line, "certificate", "good")
     calls, was = told(one.compiled.calls), told(one.uncompiled.calls)
     line = f"a verdict{'' if calls == was else f', {was} before'}"
