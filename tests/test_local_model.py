@@ -35,8 +35,9 @@ def test_every_program_ends_scored_or_unscored_with_a_weak_model(small_model, na
     case = PREFERENCE if name == "pref" else CASES[1]
     verdict = dicast.judge(name, lm=small_model, **settings)(case)
     assert verdict.reason in REASONS
-    assert verdict.usage.calls > 0
-    assert verdict.usage.prompt_tokens > verdict.usage.completion_tokens * (settings.get("readout") == "probability")
+    assert min(verdict.usage.calls, verdict.usage.prompt_tokens) > 0
+    if name == "direct" and settings["readout"] == "probability":
+        assert verdict.usage.completion_tokens == verdict.usage.calls  # a written stage of a weak model may ramble
     if verdict.status == "scored":
         assert verdict.winner is not None
 
