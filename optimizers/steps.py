@@ -25,7 +25,8 @@ class Steps:
 
     Args:
         folder: made when it is not there.
-        identity: what the compilation is of; a folder of another one is refused.
+        identity: what the compilation is of; a folder of another one is refused, unless it ended before any verdict, as
+            without a key: then it is begun anew.
 
     Raises:
         RunError: the folder holds another compilation.
@@ -45,7 +46,10 @@ class Steps:
             raise RunError(f"{path}: is damaged. Delete the folder and compile again.") from None
         then, now = _flat(before), _flat(identity)
         changed = [name for name in then | now if then.get(name) != now.get(name)]
-        if changed:
+        if changed and not any(verdicts.stat().st_size for verdicts in folder.glob("evidence/*/verdicts.jsonl")):
+            (folder / "split.json").unlink(missing_ok=True)
+            write_whole(path, _lines({"format": FORMAT, "identity": identity}))
+        elif changed:
             name = changed[0]
             raise RunError(
                 f"{folder}: holds a compilation with {name} = {then.get(name)!r}, now it is {now.get(name)!r}. "

@@ -176,6 +176,20 @@ def test_a_folder_of_another_compilation_names_what_differs(capsys: pytest.Captu
     assert "holds a compilation with recipe.seed = 0, now it is 4. Give another --out" in capsys.readouterr().err
 
 
+def test_a_compilation_that_ended_before_any_verdict_does_not_stand_in_the_way(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    command = ["compile", "direct", "--cases", "labels.jsonl", "--trials", "0", "--seed"]
+    assert run([*command, "1", "--lm", "openai/gpt-4o"]) == 3
+    assert "no API key" in capsys.readouterr().err
+    with serve(MockServer()) as server:
+        assert run([*command, "2", "--lm", f"openai/other@{server.url}"]) in (0, 1, 2)
+        assert "holds a compilation" not in capsys.readouterr().err
+        assert run([*command, "3", "--lm", f"openai/other@{server.url}"]) == 3
+    assert "holds a compilation with recipe.seed = 2, now it is 3" in capsys.readouterr().err
+
+
 def test_a_judge_that_became_worse_ends_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(CARE, "careful", 0.97)  # what the search believes of the cases it sees
     recipe = RECIPE | {"space": {"care": ["careful"]}, "trials": 2}
