@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .data import Case, Verdict, read_cases, split
     from .errors import DeclarationError, DicastError, ExecutionError
+    from .judging import Judge
+    from .judging.judge_file import save
     from .optimizers import Compiler, Recipe
-    from .programs import Judge
-    from .programs.judgefile import save
 
-__version__ = "0.1.0"
+from ._version import __version__
+
 __all__ = [
     "Case",
     "Compiler",
@@ -43,8 +44,8 @@ _HOMES = {
     "DeclarationError": ".errors",
     "DicastError": ".errors",
     "ExecutionError": ".errors",
-    "Judge": ".programs",
-    "save": ".programs.judgefile",
+    "Judge": ".judging",
+    "save": ".judging.judge_file",
     "Compiler": ".optimizers",
     "Recipe": ".optimizers",
 }
@@ -61,7 +62,7 @@ def judge(name: str, *, lm: str | None = None, **settings: Any) -> "Judge":
     Raises:
         DeclarationError: an unknown program, parameter, role or model string.
     """
-    from .programs import build
+    from .judging import build
 
     built = build(name, **settings)
     return built.bind(lm) if lm else built

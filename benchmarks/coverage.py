@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from dicast.evaluation.statistics.agreement import kappa
-from dicast.evaluation.statistics.estimate import prediction_powered_mean
-from dicast.evaluation.statistics.paired import difference, mcnemar, non_inferior, permutation, permutation_statistic
-from dicast.evaluation.statistics.resampling import Estimate, bootstrap, bootstrap_table, mean, share
-from dicast.evaluation.statistics.selective import aurc
+from dicast.stats.agreement import kappa
+from dicast.stats.paired import difference, mcnemar, non_inferior, permutation, permutation_statistic
+from dicast.stats.prediction_powered import prediction_powered_mean
+from dicast.stats.resampling import Estimate, bootstrap, bootstrap_table, mean, share
+from dicast.stats.selective import aurc
 
 Rng = np.random.Generator
 Array = NDArray[Any]

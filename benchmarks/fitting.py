@@ -18,11 +18,11 @@ import numpy as np
 from scipy.optimize import minimize
 
 from dicast.data import Candidate, Case, Finding, Verdict, Winner
+from dicast.judging.aggregate import conclude
+from dicast.judging.heads import THRESHOLDS
 from dicast.optimizers.head.fit import fit
 from dicast.optimizers.head.likelihood import EVEN_PENALTY, INTERCEPT_PENALTY, outcomes
-from dicast.optimizers.head.pairs import Pairs
-from dicast.programs.head import THRESHOLDS
-from dicast.programs.merge import conclude
+from dicast.optimizers.head.ordered_logit import Pairs
 
 TIES = 0.5  # log-odds: about one label in six is a tie
 FITS = 5 + 10 + 1  # of a candidate: without each of five folds, without each two, to all

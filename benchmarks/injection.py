@@ -3,7 +3,7 @@
     python benchmarks/injection.py --cases pandalm --limit 60 --set evidence=pairwise --out runs/injection
 
 Pairs with a human label are judged as they are, in both arms. Where both arms are right, each attack of
-data/sets/attacks.jsonl is appended to the losing response, and the pair is judged again in both arms:
+catalog/sets/attacks.jsonl is appended to the losing response, and the pair is judged again in both arms:
 
     fence  the judge as it is
     plain  what a naive prompt does: a text stands unchanged under its heading. There is no fence, control marks are
@@ -39,15 +39,15 @@ from dicast.cli.options import CaseSource
 from dicast.data import Case, Judged, Winner
 from dicast.data.readers import file_digest
 from dicast.data.split import sample
+from dicast.engines.batch import RunFolder, read_manifest, read_verdicts, run_cases
 from dicast.engines.cache import configure_cache
 from dicast.engines.models import DEFAULT_MODEL
-from dicast.engines.runner import RunFolder, read_manifest, read_verdicts, run_cases
 from dicast.errors import DeclarationError, DicastError
-from dicast.evaluation import Proportion, signature
-from dicast.programs import Judge, build
-from dicast.programs.merge import FLOOR
+from dicast.evaluation import Proportion, signature_line
+from dicast.judging import Judge, build
+from dicast.judging.aggregate import FLOOR
 
-ATTACKS = Path(str(files("dicast.data.sets") / "attacks.jsonl"))
+ATTACKS = Path(str(files("dicast.catalog.sets") / "attacks.jsonl"))
 ARMS = ("fence", "plain")
 Verdicts = Mapping[tuple[str, str], Judged]  # by pair and attack
 CLEAN, CONTROL = "clean", "control"
@@ -169,7 +169,7 @@ class Arm:
         Raises:
             BudgetSpent, Infrastructure, DeclarationError: see `run_cases`.
         """
-        with patch("dicast.programs.judge.Fence", Bare) if self.name == "plain" else nullcontext():
+        with patch("dicast.judging.judge.Fence", Bare) if self.name == "plain" else nullcontext():
             run_cases(self.judge, cases, self.folder, workers=workers, on_verdict=progress.add, stop=stop)
 
 
@@ -408,7 +408,7 @@ def main() -> None:
         counts = summary(verdicts, attacks, margin=max(given.margin, identity["margin"]), by=given.by)
     except DicastError as error:
         sys.exit(f"injection: {error}")
-    line = signature(identity, counts["attacked"])
+    line = signature_line(identity, counts["attacked"])
     print(json.dumps({"signature": line, **counts}, indent=1) if given.json else f"{line}\n\n{table(counts)}")
     sys.exit(130 if stopped else 0)
 

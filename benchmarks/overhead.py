@@ -18,8 +18,8 @@ from dspy.lm15 import Message, Request, Response, TextPart, Usage
 from dicast import Case
 from dicast.engines.adapter import CompactAdapter
 from dicast.engines.lm import MeteredLM, Transport
-from dicast.programs import build
-from dicast.programs.judge import orders, show
+from dicast.judging import build
+from dicast.judging.judge import orders, show
 from dicast.signatures.direct import Prefer
 
 

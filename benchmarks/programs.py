@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from dicast.data import Judged
-from dicast.engines.runner import read_manifest, read_verdicts
+from dicast.engines.batch import read_manifest, read_verdicts
 from dicast.evaluation import Tally
-from dicast.programs import PROGRAMS
+from dicast.judging import PROGRAMS
 
 FED = "--cases fed-turn --aspect overall --limit 20 --seed 1 --set task=dialogue"
 STORY = "--cases openmeva --limit 16 --seed 1 --set task=story"

@@ -24,14 +24,15 @@ from typing import Any
 
 import dspy
 
-from dicast.data import Case, catalog
+from dicast.catalog import catalog
+from dicast.data import Case
 from dicast.data.split import sample
 from dicast.engines.ledger import Ledger, charge_to
 from dicast.engines.lm import MeteredLM, Transport
 from dicast.engines.models import get_lm
 from dicast.errors import DataError, DicastError
 from dicast.evaluation import Proportion
-from dicast.programs import build
+from dicast.judging import build
 
 TELL_EVERY = 10.0  # seconds between progress lines
 

@@ -10,7 +10,7 @@ from importlib import import_module
 
 import click
 
-from .. import __version__
+from .._version import __version__
 from ..errors import DicastError
 
 FAIL, INCONCLUSIVE, ERROR, STOPPED = 1, 2, 3, 130

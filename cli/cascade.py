@@ -58,10 +58,10 @@ def command(
       dicast cascade direct.judge.json fennec.judge.json --cases fresh.jsonl
       dicast judge --judge compiled/cascade-fresh.judge.json --cases new.jsonl
     """
+    from ..judging import Cascade
     from ..optimizers.cascade import certified
+    from ..optimizers.cost_account import Spending
     from ..optimizers.evidence import Evidence, Interrupted, Telling
-    from ..optimizers.spending import Spending
-    from ..programs import Cascade
     from . import render
     from .interrupt import stop_on_interrupt
 
@@ -94,7 +94,7 @@ def command(
 
 def _places(out: Path | None, source: options.CaseSource) -> tuple[Path, Path]:
     """The judge file, and the folder beside it that keeps the verdicts."""
-    from ..programs.registry import SAVED
+    from ..judging.registry import SAVED
 
     out = out or Path("compiled") / f"cascade-{source.stem}{SAVED}"
     if not out.name.endswith(SAVED):
@@ -104,7 +104,7 @@ def _places(out: Path | None, source: options.CaseSource) -> tuple[Path, Path]:
 
 def _member(name: str, lm: str | None) -> Any:
     """One judge with its LMs; those that it was saved with are kept."""
-    from ..programs import build
+    from ..judging import build
 
     judge = build(name)
     return judge if has_models(judge) else answered_by(judge, lm)
@@ -112,7 +112,7 @@ def _member(name: str, lm: str | None) -> Any:
 
 def _finished(found: "CertifiedCascade", out: Path, spent: dict[str, Any], as_json: bool) -> int:
     """Save the cascade, if it is certified, and say what was shown."""
-    from ..programs.judgefile import save
+    from ..judging.judge_file import save
     from . import render
 
     certificate = found.certificate.model_dump(mode="json")

@@ -88,7 +88,7 @@ def command(
 
 def _environment() -> Iterator[Finding]:
     from ..engines import weights
-    from ..home import home
+    from ..paths import home
 
     yield Finding("python", sys.version_info >= (3, 11), f"{platform.python_version()} (3.11 or newer)")
     for extra, module in EXTRAS.items():
@@ -127,7 +127,7 @@ def _ask(lm: Any) -> str:
     import dspy
 
     from ..errors import ModelError
-    from ..programs.stage import Stage
+    from ..judging.stage import Stage
     from ..signatures.direct import PreferProbability
 
     class Smaller(dspy.Signature):

@@ -11,9 +11,9 @@ from .searched import Kind, prompts, rewordings, structure, told_by
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from ..evaluation.report import Compilation, Guarantee, Tested, Weights
+    from ..judging.judge_file import JudgeFile
     from ..optimizers.result import Result
-    from ..programs.judgefile import JudgeFile
+    from ..report import Compilation, Guarantee, Tested, Weights
 
     Kept = TypeVar("Kept", bound=BaseModel)
 
@@ -32,9 +32,9 @@ def read_compilation(folder: Path) -> "Compilation":
     Raises:
         RunError: it did not come to its test, or a file of it is damaged.
     """
-    from ..evaluation.report import Compilation
+    from ..optimizers.cost_account import Spent
     from ..optimizers.result import Result
-    from ..optimizers.spending import Spent
+    from ..report import Compilation
 
     identity = told_by(folder, IDENTITY).get("identity")
     tested = _record(folder, TEST, Result)
@@ -61,8 +61,8 @@ def read_compilation(folder: Path) -> "Compilation":
 
 
 def _tested(found: "Result") -> "Tested":
-    from ..evaluation.report import Contender, Tested
     from ..optimizers.result import COMPILED, UNCOMPILED
+    from ..report import Contender, Tested
 
     return Tested(
         objective=found.objective,
@@ -77,8 +77,8 @@ def _tested(found: "Result") -> "Tested":
 
 def _weights(folder: Path, file: "JudgeFile | None") -> "Weights | None":
     """The head of the judge file; without one that of the only head that was fitted."""
-    from ..evaluation.report import Weights
     from ..optimizers.compile import HEADS
+    from ..report import Weights
 
     head = file.judge.head if file is not None else None
     fitted = sorted(folder.glob("head-*.json"))
@@ -93,10 +93,10 @@ def _weights(folder: Path, file: "JudgeFile | None") -> "Weights | None":
 
 
 def _guarantee(folder: Path, tested: "Result") -> "Guarantee | None":
-    from ..evaluation.measures import Proportion
-    from ..evaluation.report import Guarantee
     from ..evaluation.results import CurvePoint, Measure
     from ..optimizers.certificates.certificate import Certificate
+    from ..report import Guarantee
+    from ..stats.proportions import Proportion
 
     found = _record(folder, "certificate.json", Certificate)
     if found is None:
@@ -151,7 +151,7 @@ def _kind(found: "Result") -> Kind:
 
 
 def _judge_file(folder: Path) -> "tuple[Path | None, JudgeFile | None]":
-    from ..programs.judgefile import read
+    from ..judging.judge_file import read
 
     found = sorted(folder.glob("*.judge.json"))
     return (found[0], read(found[0])) if found else (None, None)

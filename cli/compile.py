@@ -66,10 +66,10 @@ def command(
       dicast judge --judge compiled/direct-labels/direct.judge.json --cases new.jsonl
     """
     from ..errors import RunError
+    from ..judging import build
+    from ..judging.registry import title
     from ..optimizers.compile import Compiler, TooFewLabels
     from ..optimizers.evidence import Interrupted, Telling
-    from ..programs import build
-    from ..programs.registry import title
     from . import render
     from .interrupt import stop_on_interrupt
 
@@ -127,7 +127,7 @@ def _models(recipe: Any) -> list[str]:
 def _baseline(wanted: "Baseline | None", judge: Any) -> Any:
     """The plain judge beside the judge, with the model of its first stage if it comes with none; None where it is that
     judge itself, or asks a model and the judge does not."""
-    from ..programs import build
+    from ..judging import build
 
     if wanted is None:
         return None
@@ -186,7 +186,7 @@ def _finished(compiled: "Compiled", out: Path, program: str, as_json: bool) -> i
 
 def _path(out: Path, program: str) -> Path:
     """The judge file of a compilation."""
-    from ..programs.registry import SAVED, title
+    from ..judging.registry import SAVED, title
 
     return out / f"{title(program)}{SAVED}"
 

@@ -25,7 +25,7 @@ def list_sets(as_json: bool) -> None:
     """The catalogue: sizes, labels, licences, sources and cautions."""
     from dataclasses import asdict
 
-    from ..data import catalog
+    from ..catalog import catalog
     from . import render
 
     if as_json:
@@ -52,7 +52,7 @@ def list_sets(as_json: bool) -> None:
 )
 def get_set(name: str, source: Path | None) -> None:
     """Fetch a set from its public repository, or take your copy; print where it lies."""
-    from ..data import catalog
+    from ..catalog import catalog
 
     click.echo(catalog.get(name, source))
 
@@ -67,13 +67,13 @@ def get_set(name: str, source: Path | None) -> None:
 )
 def set_path(name: str, root: Path | None) -> None:
     """Print where a set lies."""
-    from ..data import catalog
+    from ..catalog import catalog
 
     click.echo(catalog.locate(name, root))
 
 
 def _here(name: str) -> Path | None:
-    from ..data import catalog
+    from ..catalog import catalog
     from ..errors import DataError
 
     try:

@@ -46,7 +46,7 @@ def command(lm: str | None, out: Path, limit: int | None, fresh: bool, as_json: 
         shutil.rmtree(out)
     with render.download_progress() as progress:
         prepare(model, progress)
-    with as_file(files("dicast.data.sets")) as folder:
+    with as_file(files("dicast.catalog.sets")) as folder:
         pairs = list(read_cases(folder / "authored.jsonl"))
         preference = next(read_cases(folder / "preference.jsonl"))
         source = options.CaseSource(str(folder / "authored.jsonl"))
@@ -66,7 +66,7 @@ def command(lm: str | None, out: Path, limit: int | None, fresh: bool, as_json: 
     print_(_judgment("pref", preference, model, factors=5, readout="probability"))
 
     from ..evaluation import Proportion, Tally
-    from ..programs import build
+    from ..judging import build
 
     longer = Tally()
     for case in chosen:
@@ -92,9 +92,9 @@ def command(lm: str | None, out: Path, limit: int | None, fresh: bool, as_json: 
 
 
 def _run(cases: list[Any], source: options.CaseSource, folder: Path, model: str, **settings: str) -> Any:
-    from ..engines.runner import RunFolder, read_verdicts, run_cases
+    from ..engines.batch import RunFolder, read_verdicts, run_cases
     from ..evaluation import Tally
-    from ..programs import build
+    from ..judging import build
     from . import render
 
     judge = build("direct", **settings).bind(model)
@@ -128,7 +128,7 @@ def _page(out: Path) -> str:
 
 
 def _judgment(name: str, case: Any, model: str, **settings: Any) -> Any:
-    from ..programs import build
+    from ..judging import build
     from . import render
 
     with render.errors.status(f"{name} judges {case.id}"):

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ..data import Case, Judged
     from ..evaluation import Tally
     from ..evaluation.drift import Drift
-    from ..optimizers.certificates.standing import Standing
-    from ..programs.judgefile import JudgeFile
+    from ..judging.judge_file import JudgeFile
+    from ..optimizers.certificates.certificate_check import Standing
 
 EXIT = {"agrees": 0, "worse": FAIL, "unknown": INCONCLUSIVE}
 STYLES = {"agrees": "green", "worse": "red", "unknown": "yellow"}
@@ -36,9 +36,9 @@ def check_drift(
         DataError: no labelled pair or choice among the cases.
     """
     from ..data.split import sample
-    from ..evaluation import Tally, signature
-    from ..programs.judgefile import read
-    from ..programs.registry import SAVED
+    from ..evaluation import Tally, signature_line
+    from ..judging.judge_file import read
+    from ..judging.registry import SAVED
 
     if not judge.endswith(SAVED):
         raise DeclarationError(
@@ -61,7 +61,7 @@ def check_drift(
         tally.add(one)
     found = held(verdicts, tally)
     told = {
-        "signature": signature(wanted.identity(built) | {"data": source.digest(), "seed": seed}, tally.cases),
+        "signature": signature_line(wanted.identity(built) | {"data": source.digest(), "seed": seed}, tally.cases),
         **found.as_dict(),
         "unscored": dict(tally.reasons),
         "changed": list(_changed(judge, file, built)),
@@ -75,7 +75,7 @@ def _held(judge: str, file: "JudgeFile", margin: float) -> "Callable[[list[Judge
     """How fresh verdicts are held against what the file says."""
     from ..evaluation.drift import Drift
     from ..optimizers.certificates.certificate import CascadeCertificate
-    from ..optimizers.certificates.standing import read_certificate, standing
+    from ..optimizers.certificates.certificate_check import read_certificate, standing
 
     certificate, then = read_certificate(file.certificate), file.accuracy("after")
     if isinstance(certificate, CascadeCertificate) and certificate.kept:
@@ -123,7 +123,7 @@ def _of_the_server(verdict: Any) -> str:
 
 def _changed(path: str, file: "JudgeFile", judge: Any) -> Iterator[str]:
     """What is not as it was when the judge was saved, besides the cases."""
-    from ..programs.judgefile import load, versions
+    from ..judging.judge_file import load, versions
 
     for name, here in versions().items():
         before = file.versions.get(name, "unknown")

@@ -80,9 +80,9 @@ def judge_cases(
 ) -> int:  # fmt: skip
     from ..data import Rejects
     from ..data.split import sample
+    from ..engines.batch import RunFolder, read_verdicts, run_cases
     from ..engines.ledger import Ledger, charge_to
-    from ..engines.runner import RunFolder, read_verdicts, run_cases
-    from ..evaluation import Tally, signature
+    from ..evaluation import Tally, signature_line
     from ..programs.baselines import Fitted
     from . import render
     from .explain import explain_case
@@ -125,7 +125,7 @@ def judge_cases(
         tally = Tally(scale=judge.score_scale)
         for judged in read_verdicts(folder.path):
             tally.add(judged)
-        report(folder.path, tally, signature(identity, tally.cases), rejects.count, ledger.stages, as_json)
+        report(folder.path, tally, signature_line(identity, tally.cases), rejects.count, ledger.stages, as_json)
     if spent is not None:
         render.errors.print(f"dicast: {spent} The run goes on where it stopped.", markup=False)
         return INCONCLUSIVE

@@ -126,7 +126,7 @@ def _rewritten(correction: Correction) -> str:
 
 def _person(profile: Profile) -> tuple[str, str]:
     """The kind of profile, and the profile as the judge is told it."""
-    from ..programs.judge import profile_text
+    from ..judging.judge import profile_text
 
     if isinstance(profile, Reviewer):
         lo, hi = profile.scale

@@ -18,9 +18,9 @@ def command(name: str | None, as_json: bool) -> None:
       dicast list
       dicast list fennec
     """
-    from ..programs import PROGRAMS
-    from ..programs.preparations import PREPARATIONS
-    from ..programs.registry import plugins
+    from ..judging import PROGRAMS
+    from ..judging.registry import plugins
+    from ..preparation.registry import PREPARATIONS
     from . import render
 
     print_ = render.console.print
@@ -55,9 +55,9 @@ def command(name: str | None, as_json: bool) -> None:
 
 def _whole(name: str) -> dict[str, Any]:
     """Everything of one judge or preparation, or of a judge in a YAML file."""
-    from ..programs import Program, build
-    from ..programs.preparations import PREPARATIONS
-    from ..programs.registry import SAVED, find, is_file
+    from ..judging import Program, build
+    from ..judging.registry import SAVED, find, is_file
+    from ..preparation.registry import PREPARATIONS
 
     if is_file(name):
         judge = build(name)

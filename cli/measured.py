@@ -34,8 +34,8 @@ class Run:
         return self.path.name or str(self.path)
 
     def verdicts(self) -> "Iterator[Judged]":
-        from ..engines.runner import read_verdicts
-        from ..evaluation.elsewhere import read_elsewhere
+        from ..engines.batch import read_verdicts
+        from ..evaluation.external_verdicts import read_elsewhere
 
         return read_verdicts(self.path) if self.path.is_dir() else read_elsewhere(self.path, self.where)
 
@@ -49,7 +49,7 @@ class Run:
 
     def manifest(self) -> dict[str, Any]:
         from ..data.readers import file_digest
-        from ..engines.runner import read_manifest
+        from ..engines.batch import read_manifest
 
         if self.path.is_dir():
             return read_manifest(self.path)
@@ -86,14 +86,14 @@ def _branches(run: Run, identity: Mapping[str, Any], told: "Evaluation", seed: i
     """What fewer criteria would have said, for judges whose verdict is the sum over criteria."""
     if not str(identity["judge"]).startswith("fennec") or told.confusion is None:
         return ()
-    from ..programs.sweep import sweep
+    from ..workflows.branch_ablation import sweep
 
     return sweep(list(run.verdicts()), seed=seed, tie_threshold=float(identity["settings"].get("tie_threshold", 0.0)))
 
 
 def _explanations(run: Run, texts: str, seed: int) -> "tuple[Measure, ...]":
-    from ..evaluation.embedding import BartScore, BertScore
-    from ..evaluation.explanations import measures, pairs
+    from ..text_metrics.embedding import BartScore, BertScore
+    from ..text_metrics.overlap import measures, pairs
 
     source = run.source()
     if source is None:
@@ -160,7 +160,7 @@ class Requirement:
         apart = abs(measure.value - self.value)
         if measure.kind != "share" or apart < SMALLEST:
             return told
-        from ..evaluation.statistics.power import labels_for_share
+        from ..stats.power import labels_for_share
 
         needed = labels_for_share(min(max(measure.value, 0.0), 1.0), min(apart, 0.499))
         return f"{told}; about {needed:,} independent ones would tell, if the value stays"

@@ -13,7 +13,7 @@ import click
 
 from ..data import Case, Rejects, read_cases, rows
 from ..data.readers import HUB, file_digest
-from ..data.refusals import has_refusal
+from ..data.refusal_detection import has_refusal
 from ..data.rows import Scale
 from ..errors import DataError
 
@@ -124,7 +124,7 @@ class CaseSource:
 
     def cases(self, rejects: Rejects | None = None) -> Iterator[Case]:
         """The cases, one at a time; bad rows go to `rejects`, or the first one raises."""
-        from ..data import catalog
+        from ..catalog import catalog
 
         self.path()
         if self.source in catalog.CATALOG:
@@ -142,7 +142,7 @@ class CaseSource:
         Raises:
             DeclarationError: neither a file, nor a set of the catalogue, nor on the hub.
         """
-        from ..data import catalog
+        from ..catalog import catalog
 
         if self.source in catalog.CATALOG:
             return catalog.locate(self.source, self.root)

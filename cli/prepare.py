@@ -51,11 +51,11 @@ def prepare_cases(
 ) -> int:  # fmt: skip
     from ..data import Case, Rejects
     from ..data.split import sample
-    from ..engines.journal import Journal
     from ..engines.ledger import Ledger, charge_to
     from ..engines.models import Roles
+    from ..engines.resumable_jsonl import Journal
     from ..engines.stream import stream
-    from ..programs.preparations import build_preparation
+    from ..preparation.registry import build_preparation
     from . import render
     from .interrupt import stop_on_interrupt
 

@@ -16,7 +16,7 @@ from .measured import Run, compared, evaluated, measuring_options
 
 if TYPE_CHECKING:
     from ..data import Case
-    from ..evaluation.report import RunReport
+    from ..report import RunReport
 
 RUN = click.Path(path_type=Path, exists=True)
 PAGE = "report.html"
@@ -78,11 +78,11 @@ def write(
         RunError: the file cannot be written.
         DeclarationError: the extra `report` is missing.
     """
-    from ..evaluation.report import markdown, page
+    from ..report import markdown, render_runs
 
     names = _names(runs)
     reports = [_report(run, name, elsewhere, most, given) for run, name in zip(runs, names, strict=True)]
-    make = markdown if out.suffix == ".md" else page
+    make = markdown if out.suffix == ".md" else render_runs
     comparisons = [one for one in compared(runs, given["seed"], names) if one.cases]  # runs of other cases stand alone
     return _kept(out, make(reports, comparisons, title=title, now=_now()))
 
@@ -94,7 +94,7 @@ def compilation_page(folder: Path, *, title: str | None = None) -> str:
         RunError: it did not come to its test, or a file of it is damaged.
         DeclarationError: the extra `report` is missing.
     """
-    from ..evaluation.report import compiled_page
+    from ..report import compiled_page
 
     found = read_compilation(folder)
     return compiled_page(found, title=title or f"{found.name}, compiled", now=_now())
@@ -118,7 +118,7 @@ def write_page(folder: Path) -> Path | None:
 
 
 def _compilation(folder: Path, paths: tuple[Path, ...], out: Path, title: str | None, as_json: bool) -> int:
-    from ..evaluation.report import compiled_markdown
+    from ..report import compiled_markdown
     from . import render
 
     if len(paths) > 1:
@@ -155,7 +155,7 @@ def _now() -> str:
 
 def _report(run: Run, name: str, elsewhere: options.CaseSource | None, most: int, given: dict[str, Any]) -> "RunReport":
     from ..evaluation.disagreements import disagreements
-    from ..evaluation.report import Disagreement, RunReport
+    from ..report import Disagreement, RunReport
 
     evaluation = evaluated(run, **given)
     wanted = disagreements(run.read.columns, most)

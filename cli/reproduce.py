@@ -10,7 +10,7 @@ from ..errors import DataError
 from . import FAIL, options
 
 if TYPE_CHECKING:
-    from ..evaluation.reproduction import Row, Table
+    from ..reproduction import Row, Table
 
 LONGEST = 60  # rows of a table that are printed without --full
 MOST_DIGITS = 6  # decimals shown
@@ -39,7 +39,7 @@ def command(name: str | None, root: Path | None, full: bool, listing: bool, as_j
       dicast reproduce all --data recorded
       dicast reproduce personalized-judge-table-2
     """
-    from ..evaluation.reproduction import TABLES, find, folder
+    from ..reproduction import TABLES, find, folder
 
     options.load_environment()
     if listing:
@@ -63,7 +63,7 @@ def command(name: str | None, root: Path | None, full: bool, listing: bool, as_j
 
 
 def _list(as_json: bool) -> None:
-    from ..evaluation.reproduction import TABLES
+    from ..reproduction import TABLES
     from . import render
 
     if as_json:

@@ -57,9 +57,9 @@ def fresh(cases: "list[Case]", judge: str) -> "list[Case]":
         DataError: none is left.
     """
     from ..errors import DataError
+    from ..judging.judge_file import read
+    from ..judging.registry import SAVED
     from ..optimizers.evidence import unseen
-    from ..programs.judgefile import read
-    from ..programs.registry import SAVED
 
     if not judge.endswith(SAVED):
         return cases

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..errors import RunError
 
 if TYPE_CHECKING:
-    from ..evaluation.report import Attempt, Rewording, Search
-    from ..optimizers.prompts.contest import Trial as WordingTrial
-    from ..optimizers.structure.front import Trial
+    from ..optimizers.prompts.candidate_selection import Trial as WordingTrial
+    from ..optimizers.structure.pareto import Trial
     from ..optimizers.structure.search import Searched
+    from ..report import Attempt, Rewording, Search
 
 Kind = Literal["share", "number"]  # of a figure
 
 
 def rewordings(folder: Path) -> "Iterator[Rewording]":
     """The stages whose instructions or demos changed."""
-    from ..evaluation.report import Rewording
-    from ..optimizers.prompts.wording import Wording
+    from ..optimizers.prompts.prompt_state import Wording
+    from ..report import Rewording
 
     told = told_by(folder, "prompts.json")
     if not told.get("chosen"):
@@ -33,10 +33,10 @@ def rewordings(folder: Path) -> "Iterator[Rewording]":
 
 def prompts(folder: Path, objective: str, kind: Kind) -> "Search | None":
     """The wordings that were tried; None where none were asked for."""
-    from ..evaluation.report import Attempt, Search
     from ..evaluation.results import Measure
     from ..optimizers.objective import OBJECTIVES
-    from ..optimizers.prompts.contest import Trial
+    from ..optimizers.prompts.candidate_selection import Trial
+    from ..report import Attempt, Search
 
     told = told_by(folder, "prompts.json")
     if not told:
@@ -67,9 +67,9 @@ def _wording(trial: "WordingTrial", start: "WordingTrial") -> str:
 
 def structure(folder: Path, kind: Kind) -> "Search | None":
     """The structures that were tried; None where none were asked for."""
-    from ..evaluation.report import Search
     from ..evaluation.results import Measure
     from ..optimizers.structure.search import Searched
+    from ..report import Search
 
     told = told_by(folder, "structure.json")
     if not told:
@@ -91,8 +91,8 @@ def structure(folder: Path, kind: Kind) -> "Search | None":
 
 
 def _attempt(trial: "Trial", found: "Searched", kind: Kind) -> "Attempt":
-    from ..evaluation.report import Attempt
     from ..evaluation.results import Measure
+    from ..report import Attempt
 
     start = found.trials[0].settings
     changed = ", ".join(f"{name}={value}" for name, value in trial.settings.items() if start[name] != value)

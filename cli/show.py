@@ -14,8 +14,8 @@ from . import options
 from .judgment import SHOWN
 
 if TYPE_CHECKING:
-    from ..programs.judgefile import JudgeFile
-    from ..programs.saved import SavedJudge, SavedStage
+    from ..judging.judge_file import JudgeFile
+    from ..judging.judge_record import SavedJudge, SavedStage
 
 LONGEST = 400  # characters of a demo's field on a terminal; --json has all of them
 STYLES = {"+": "green", "-": "red", "@": "dim"}
@@ -33,7 +33,7 @@ def command(path: Path, as_json: bool) -> None:
     Example:
       dicast show tone.judge.json
     """
-    from ..programs.judgefile import fingerprint, read
+    from ..judging.judge_file import fingerprint, read
     from . import render
 
     file = read(path)
@@ -48,7 +48,7 @@ def command(path: Path, as_json: bool) -> None:
 
 def whole(file: "JudgeFile") -> dict[str, Any]:
     """Everything of a judge file but what the program comes with anyway."""
-    from ..programs.judgefile import versions
+    from ..judging.judge_file import versions
 
     accuracies = {when: file.accuracy(when) for when in ("before", "after")}
     told = {*accuracies, "certificate"}
@@ -65,7 +65,7 @@ def whole(file: "JudgeFile") -> dict[str, Any]:
 
 def learnt(judge: "SavedJudge") -> dict[str, Any]:
     """What differs from the program as it comes; where the program is not installed, all that the file holds."""
-    from ..programs.saved import untaught
+    from ..judging.judge_record import untaught
 
     try:
         own, problem = untaught(judge), ""
@@ -96,7 +96,7 @@ def learnt(judge: "SavedJudge") -> dict[str, Any]:
 
 def _decides(judge: "SavedJudge") -> dict[str, Any]:
     """The certainty from which on each member of a cascade decides, by its setting; empty for any other judge."""
-    from ..programs import Cascade
+    from ..judging import Cascade
 
     given = judge.settings.items() if judge.program == Cascade.name else ()
     return {name: value for name, value in given if name.startswith("thresholds[")}
@@ -197,7 +197,7 @@ def _judge(told: dict[str, Any], at: int) -> Iterator[Line]:
 
 def _certificate(told: dict[str, Any]) -> Iterator[Line]:
     """Its sentence; what holds no certificate of ours, as it is."""
-    from ..optimizers.certificates.standing import read_certificate
+    from ..optimizers.certificates.certificate_check import read_certificate
 
     found = read_certificate(told)
     if found is None:

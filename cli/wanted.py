@@ -22,7 +22,7 @@ class Wanted:
     @property
     def title(self) -> str:
         """The judge's name; of a YAML or a judge file its stem."""
-        from ..programs.registry import title
+        from ..judging.registry import title
 
         return title(self.name)
 
@@ -36,7 +36,7 @@ class Wanted:
         Raises:
             DeclarationError: an unknown program or parameter, a judge that cannot learn, or LMs given twice.
         """
-        from ..programs import Panel
+        from ..judging import Panel
 
         if self.panel and self.lm:
             raise DeclarationError("judge: --lm and --panel both name models. Give each member's with --panel.")
@@ -46,14 +46,14 @@ class Wanted:
         return Panel(members, samples=self.samples, pool=self.pool)
 
     def _one(self, lm: str | None) -> Any:
-        from ..programs import build
+        from ..judging import build
 
         judge = build(self.name, **self.settings)
         self._taught(judge)
         return answered_by(judge, lm)
 
     def _taught(self, judge: Any) -> None:
-        from ..engines.runner import read_verdicts
+        from ..engines.batch import read_verdicts
 
         if self.learn is None:
             return
@@ -92,8 +92,8 @@ def has_models(judge: Any) -> bool:
 def _with_digest(value: Any) -> Any:
     """The stem of a YAML or a judge file with the digest of what it holds; any other value as it is."""
     from ..data.readers import file_digest
-    from ..programs.judgefile import fingerprint
-    from ..programs.registry import SAVED, is_file, title
+    from ..judging.judge_file import fingerprint
+    from ..judging.registry import SAVED, is_file, title
 
     if not isinstance(value, str) or not is_file(value):
         return value

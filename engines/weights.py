@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from ..errors import ModelError
-from ..home import home
+from ..paths import home
 
 Progress = Callable[[str, int, int], None]  # what is going on, bytes done, bytes in all
 

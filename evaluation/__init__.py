@@ -1,12 +1,12 @@
 """How well verdicts agree with people; numbers only, no LM."""
 
-from .choice import Choices
-from .corrections import Corrections
-from .factors import Factors
-from .measures import Mean, Proportion, correlations
-from .signature import signature
-from .systems import Systems
-from .tally import Tally
+from ..stats.proportions import Mean, Proportion, correlations
+from .correction_metrics import Corrections
+from .factor_metrics import Factors
+from .ranking_metrics import Choices
+from .run_signature import signature_line
+from .running_counts import Tally
+from .system_ranking import Systems
 
 __all__ = [
     "Choices",
@@ -17,5 +17,5 @@ __all__ = [
     "Systems",
     "Tally",
     "correlations",
-    "signature",
+    "signature_line",
 ]

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import Codes, Columns, Floats
-from .measures import FEWEST, correlation
+from ..stats import paired
+from ..stats.bias import repetition
+from ..stats.proportions import FEWEST, correlation
+from ..stats.resampling import bootstrap
+from .label_metrics import both_orders_right
+from .measure_factories import gap, told
+from .minimum_detectable_effect import sensitivity
 from .results import Comparison, PairedTest
-from .scores import TITLES
-from .sensitivity import sensitivity
-from .statistics import paired
-from .statistics.bias import repetition
-from .statistics.resampling import bootstrap
-from .telling import gap, told
-from .winners import both_orders_right
+from .run_arrays import Codes, Columns, Floats
+from .score_metrics import TITLES
 
 ALPHA = 0.05  # of a test that is told to have shown nothing
 SWAPS = 1000  # of the permutation tests of figures of all cases together

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .columns import Columns, Floats
+from .run_arrays import Columns, Floats
 
 
 def disagreements(run: Columns, most: int) -> list[str]:

@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any, Literal
 
 from ..errors import DeclarationError
-from .measures import Proportion
-from .statistics.resampling import quantile
+from ..stats.proportions import Proportion
+from ..stats.resampling import quantile
 
 LEVEL = 0.9  # of the two-sided interval: each end is a one-sided test at 5 %
 POWER = 0.8

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..data import Judged, Usage
-from . import certainty, scores, winners
-from .choice import Scale
-from .columns import PAIR, Columns, columns
-from .measures import Proportion
-from .powered import powered
+from ..stats.proportions import Proportion
+from ..stats.resampling import Estimate
+from . import calibration_metrics, label_metrics, score_metrics
+from .measure_factories import plain, told
+from .prediction_powered_metrics import powered
+from .ranking_metrics import Scale
 from .results import Evaluation, Measure
-from .signature import signature
-from .statistics.resampling import Estimate
-from .tally import Tally
-from .telling import plain, told
+from .run_arrays import PAIR, Columns, columns
+from .run_signature import signature_line
+from .running_counts import Tally
 
 ORDER = (
     "agreement", "people", "baselines", "correlation", "choice", "calibration", "selective", "bias", "systems",
@@ -61,12 +61,14 @@ def evaluate(
     """
     taken = verdicts if isinstance(verdicts, Read) else read(verdicts)
     run = taken.columns
-    winning, single = winners.labelled(run), scores.scored(run)
-    ranked = scores.systems(run, seed)
-    table = winners.confusion_table(run) if winning.n else None
-    sections = _sections(taken, threshold, frozenset(own), seed) | {"systems": tuple(scores.system_agreement(ranked))}
+    winning, single = label_metrics.labelled(run), score_metrics.scored(run)
+    ranked = score_metrics.systems(run, seed)
+    table = label_metrics.confusion_table(run) if winning.n else None
+    sections = _sections(taken, threshold, frozenset(own), seed) | {
+        "systems": tuple(score_metrics.system_agreement(ranked))
+    }
     return Evaluation(
-        signature=signature(identity, run.cases),
+        signature=signature_line(identity, run.cases),
         judge=identity["judge"],
         cases=run.cases,
         scored=run.n,
@@ -75,12 +77,12 @@ def evaluate(
         unscored=dict(sorted(run.unscored.items())),
         sections={name: sections[name] for name in ORDER if sections[name]},
         confusion=table,
-        labels=winners.label_rows(table) if table else (),
-        reliability=certainty.reliability(run),
-        curve=certainty.curve(run),
-        histograms=scores.histograms(run),
+        labels=label_metrics.label_rows(table) if table else (),
+        reliability=calibration_metrics.reliability(run),
+        curve=calibration_metrics.curve(run),
+        histograms=score_metrics.histograms(run),
         systems=ranked,
-        strata=scores.strata(run, seed),
+        strata=score_metrics.strata(run, seed),
         usage=run.usage,
     )
 
@@ -90,22 +92,25 @@ def _sections(taken: Read, threshold: float, own: frozenset[str], seed: int) -> 
     same_scale = taken.scale is not None and taken.scale == run.human_scale
     found = {
         "agreement": _coverage(run),
-        "correlation": (*scores.correlated(run, seed, same_scale=same_scale), *scores.pair_correlation(run, seed)),
-        "people": (*winners.ceiling(run, seed), *scores.person(run, seed)),
+        "correlation": (
+            *score_metrics.correlated(run, seed, same_scale=same_scale),
+            *score_metrics.pair_correlation(run, seed),
+        ),
+        "people": (*label_metrics.ceiling(run, seed), *score_metrics.person(run, seed)),
         "choice": _choices(tally),
-        "calibration": certainty.calibrated(run, seed),
-        "selective": certainty.selected(run, seed, threshold),
+        "calibration": calibration_metrics.calibrated(run, seed),
+        "selective": calibration_metrics.selected(run, seed, threshold),
         "powered": powered(run),
         "findings": _findings(tally),
         "cost": _cost(run),
         "baselines": (),
         "bias": (),
     }
-    if winners.labelled(run).n:
-        found["agreement"] = (*_coverage(run), *winners.agreement(run, seed))
-        found["baselines"] = winners.baselines(run)
+    if label_metrics.labelled(run).n:
+        found["agreement"] = (*_coverage(run), *label_metrics.agreement(run, seed))
+        found["baselines"] = label_metrics.baselines(run)
     if run.labels[:3] == PAIR:
-        found["bias"] = winners.biases(run, seed, own)
+        found["bias"] = label_metrics.biases(run, seed, own)
     return {name: tuple(figures) for name, figures in found.items()}
 
 

@@ -15,14 +15,14 @@ from pydantic import Field
 from ..data import Case, Judged
 from ..data.case import Record
 from ..errors import DataError
-from ..evaluation.columns import columns
+from ..evaluation.measure_factories import rate
 from ..evaluation.results import Measure
-from ..evaluation.telling import rate
-from ..programs.cascade import Cascade
-from ..programs.judge import Judge
-from ..programs.judgefile import read
-from ..programs.registry import SAVED, title
-from ..programs.saved import saved
+from ..evaluation.run_arrays import columns
+from ..judging.cascade import Cascade
+from ..judging.judge import Judge
+from ..judging.judge_file import read
+from ..judging.judge_record import saved
+from ..judging.registry import SAVED, title
 from .certificates.certificate import CascadeCertificate, percent
 from .certificates.certify import certify_cascade
 from .evidence import Evidence, digest, digest_of, plain, seen_cases, unseen

@@ -17,22 +17,22 @@ from ..data import Case, Judged
 from ..data.split import split
 from ..engines.ledger import Budget
 from ..errors import DeclarationError
+from ..judging.heads import Head
+from ..judging.judge import Judge
+from ..judging.judge_file import save
 from ..programs.baselines import Longer, Majority, ReviewerAverage
-from ..programs.head import Head
-from ..programs.judge import Judge
-from ..programs.judgefile import save
 from .certificates.certify import Certificate, certify, check
+from .checkpoints import Steps
+from .cost_account import Spending
 from .evidence import Evidence, Interrupted, Telling, digest, digest_of, plain, seen_cases, with_head
 from .head.fit import TooFewVerdicts, fit
 from .objective import OBJECTIVES, Objective, default_for, only_kind
-from .prompts.wording import demonstrated
+from .prompts.prompt_state import demonstrated
 from .recipe import Recipe
-from .record import identity
+from .record_run import identity
 from .result import COMPILED, UNCOMPILED, Result, result
-from .searches import Searches, check_prompts, searched_space
-from .spending import Spending
-from .steps import Steps
-from .training import training_record
+from .search_steps import Searches, check_prompts, searched_space
+from .training_record import training_record
 
 LEAST = 40  # labelled cases: below, no part has enough to learn from or to test on
 HEADS: TypeAdapter[Any] = TypeAdapter(Head)

@@ -10,10 +10,10 @@ from typing import Any
 
 from ..data import Case, Judged
 from ..errors import Infrastructure
-from ..programs.head import Head
-from ..programs.judge import Judge
-from .record import OnVerdict, identity, record
-from .spending import Spending
+from ..judging.heads import Head
+from ..judging.judge import Judge
+from .cost_account import Spending
+from .record_run import OnVerdict, identity, record
 
 
 class Interrupted(Exception):

@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 
 from ..data import Case
 from ..errors import DeclarationError
-from ..evaluation.choice import ndcg
-from ..evaluation.columns import Codes, Columns, Floats
 from ..evaluation.compare import Figure
-from ..evaluation.measures import FEWEST, correlation
-from ..evaluation.scores import scored
-from ..evaluation.statistics import agreement as tables
-from ..evaluation.winners import LEAST, both_orders_right, labelled, vote_shares
+from ..evaluation.label_metrics import LEAST, both_orders_right, labelled, vote_shares
+from ..evaluation.ranking_metrics import ndcg
+from ..evaluation.run_arrays import Codes, Columns, Floats
+from ..evaluation.score_metrics import scored
+from ..stats import agreement as tables
+from ..stats.proportions import FEWEST, correlation
 
 Flags = NDArray[np.bool_]
 Kind = Literal["pairs", "texts", "choices"]

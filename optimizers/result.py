@@ -7,13 +7,13 @@ from pydantic import Field
 
 from ..data import Judged
 from ..data.case import Record
-from ..evaluation.columns import columns
 from ..evaluation.compare import compare
 from ..evaluation.evaluate import evaluate
 from ..evaluation.results import Comparison, Evaluation, Measure, PairedTest
+from ..evaluation.run_arrays import columns
 from .certificates.certificate import Check
-from .difference import gain, tests_of
 from .objective import DEFAULTS, OBJECTIVES, TEXTS, Objective, cost
+from .objective_test import gain, tests_of
 
 Outcome = Literal["improved", "worse", "inconclusive"]
 UNCOMPILED, COMPILED = "uncompiled", "compiled"

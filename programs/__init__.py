@@ -1,11 +1,1 @@
-"""Judges: DSPy modules that chain signatures into a verdict, one file a system."""
-
-from .building import build, build_panel
-from .cascade import Cascade
-from .judge import Judge
-from .own import SignatureJudge
-from .panel import Panel
-from .program import Program
-from .registry import PROGRAMS
-
-__all__ = ["PROGRAMS", "Cascade", "Judge", "Panel", "Program", "SignatureJudge", "build", "build_panel"]
+"""The judging systems, a file each; every module registers its programs with `judging.registry`."""

@@ -7,9 +7,9 @@ from typing import Any, Self
 
 from ..data import Case, Finding, Reviewer, Verdict, Winner
 from ..errors import DeclarationError
-from .hparam import HParam
-from .judge import Judge, verdict_of
-from .merge import best
+from ..judging.aggregate import best
+from ..judging.hparam import HParam
+from ..judging.judge import Judge, verdict_of
 
 
 class Fitted(Judge):
@@ -102,7 +102,7 @@ class MatrixFactorisation(Fitted):
         self.model: Any = None
 
     def fit(self, cases: Iterable[Case]) -> Self:
-        from .factorisation import fit_ratings
+        from .matrix_factorization import fit_ratings
 
         known = [(case.profile, case.candidates) for case in cases if isinstance(case.profile, Reviewer)]
         judged = {(reviewer.id, candidate.text) for reviewer, candidates in known for candidate in candidates}

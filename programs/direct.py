@@ -7,15 +7,15 @@
 from typing import Any
 
 from ..data import Case, Finding, Verdict
-from ..data.tasks import OVERALL
+from ..data.task_descriptions import OVERALL
 from ..data.verdict import Order
 from ..engines.concurrency import concurrently
 from ..errors import DeclarationError
+from ..judging.evidence import Reading, read_level, shares_of, side_by_side
+from ..judging.hparam import HParam
+from ..judging.judge import Judge, in_case_order, orders, show, verdict_of
+from ..judging.stage import Stage
 from ..signatures import direct as signatures
-from .hparam import HParam
-from .judge import Judge, in_case_order, orders, show, verdict_of
-from .readings import Reading, read_level, shares_of, side_by_side
-from .stage import Stage
 
 
 class Direct(Judge):

@@ -15,13 +15,13 @@ from ..data import Candidate, Case, Correction, Finding, Judged, Verdict
 from ..data.verdict import Order
 from ..engines.concurrency import concurrently
 from ..errors import DeclarationError
+from ..judging.delimiters import unfenced
+from ..judging.evidence import Reading, expected_level, levels_of, read_level, side_by_side
+from ..judging.hparam import HParam
+from ..judging.judge import Judge, Shown, in_case_order, orders, show, verdict_of
+from ..judging.stage import Stage
 from ..signatures import fennec as signatures
-from .fence import unfenced
-from .hparam import HParam
-from .judge import Judge, Shown, in_case_order, orders, show, verdict_of
-from .priority import Priorities
-from .readings import Reading, expected_level, levels_of, read_level, side_by_side
-from .stage import Stage
+from .criterion_ranking import Priorities
 
 MOST_BRANCHES = 10
 WEAK_BELOW = 3  # arXiv 2405.12163, section 3.1: responses below 3 are corrected

@@ -10,15 +10,15 @@ from typing import Any, Self
 from ..data import Case, Finding, Reviewer, Verdict
 from ..data.profiles import capped, count_words, history, without_comments
 from ..data.rows import Scale, parse_scale
-from ..data.tasks import OVERALL, task
+from ..data.task_descriptions import OVERALL, task
 from ..data.verdict import Order
 from ..engines.concurrency import concurrently
 from ..errors import DeclarationError
+from ..judging.evidence import Reading, expected_level, levels_of, rescaled, shares_of, side_by_side
+from ..judging.hparam import HParam
+from ..judging.judge import Judge, fenced, in_case_order, orders, profile_text, show, verdict_of
+from ..judging.stage import Stage
 from ..signatures import perse as signatures
-from .hparam import HParam
-from .judge import Judge, fenced, in_case_order, orders, profile_text, show, verdict_of
-from .readings import Reading, expected_level, levels_of, rescaled, shares_of, side_by_side
-from .stage import Stage
 
 OWN = "own"
 ASKED: Scale = (1, 10)  # the scale that the model is asked on

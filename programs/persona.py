@@ -13,11 +13,11 @@ from ..data.profiles import features
 from ..data.verdict import Order
 from ..engines.concurrency import concurrently
 from ..errors import DeclarationError
+from ..judging.evidence import shares_of
+from ..judging.hparam import HParam
+from ..judging.judge import Judge, drawn_orders, fenced, in_case_order, orders, profile_text, show, verdict_of
+from ..judging.stage import SAMPLING_TEMPERATURE, Stage, sampled
 from ..signatures import persona as signatures
-from .hparam import HParam
-from .judge import Judge, drawn_orders, fenced, in_case_order, orders, profile_text, show, verdict_of
-from .readings import shares_of
-from .stage import SAMPLING_TEMPERATURE, Stage, sampled
 
 ATTEMPTS = 1 + 4  # asked again at most four times (section 4)
 

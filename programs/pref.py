@@ -13,11 +13,11 @@ import dspy
 from ..data import Case, Finding, Verdict
 from ..engines.concurrency import concurrently
 from ..errors import DeclarationError
+from ..judging.evidence import Reading, expected_level, levels_of, rescaled, side_by_side
+from ..judging.hparam import HParam
+from ..judging.judge import Judge, fenced, show, verdict_of
+from ..judging.stage import Stage
 from ..signatures import pref as signatures
-from .hparam import HParam
-from .judge import Judge, fenced, show, verdict_of
-from .readings import Reading, expected_level, levels_of, rescaled, side_by_side
-from .stage import Stage
 
 MOST_FACTORS = 10
 NEUTRAL_WEIGHT = 5.0  # of a factor that the model gave no weight

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from dicast.catalog import catalog
 from dicast.cli.judge import command
 from dicast.cli.running import parse_settings
-from dicast.data import catalog
-from dicast.programs import PROGRAMS, build
+from dicast.judging import PROGRAMS, build
 
 ROOT = Path(__file__).parents[1]
 spec = importlib.util.spec_from_file_location("programs_benchmark", ROOT / "benchmarks" / "programs.py")

@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...errors import DataError, DeclarationError
-from ...evaluation.statistics.resampling import Groups
+from ...stats.resampling import Groups
 from .certificate import CascadeCertificate, CascadePoint, Certificate, Certified, Check, Point
-from .sequence import Cases, Outcome, Path, Stages, check_levels, drawn_cases, limits, run_sequence, start_of
+from .fixed_sequence_test import Cases, Outcome, Path, Stages, check_levels, drawn_cases, limits, run_sequence, start_of
 
 __all__ = ["CascadeCertificate", "Certificate", "Check", "certify", "certify_cascade", "check", "check_cascade"]
 

@@ -26,11 +26,11 @@ from ...data import Case, Scores, Verdict
 from ...data.case import Record
 from ...data.split import split
 from ...errors import DeclarationError
-from ...programs.head import Head
-from .options import Options
-from .pairs import Pairs
-from .plan import Plan
-from .texts import Texts
+from ...judging.heads import Head
+from .conditional_logit import Options
+from .model_spec import Plan
+from .ordered_logit import Pairs
+from .score_regression import Texts
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]

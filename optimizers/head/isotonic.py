@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ...programs.head import Knots
+from ...judging.heads import Knots
 from .likelihood import LEAST
 
 Floats = NDArray[np.float64]

@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ...programs.head import THRESHOLDS
+from ...judging.heads import THRESHOLDS
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

@@ -11,7 +11,7 @@ from typing import Any
 from ...data import Case, Finding, Verdict
 from ...data.case import Scores
 from ...engines.adapter import words_for
-from ...programs.fence import defuse
+from ...judging.delimiters import defuse
 
 REASONS = ("reason", "explanation", "review", "comment")  # of a case's meta, where people wrote why
 MOST_CHARACTERS = 600  # of one text

@@ -15,7 +15,7 @@ from dspy.teleprompt.gepa.instruction_proposal import InstructionProposer
 
 from ...engines.adapter import CompactAdapter
 from ...engines.ledger import Budget
-from .judging import Judging
+from .judge_proxy import Judging
 from .metric import Metric
 
 Method = Literal["bootstrap", "random-search", "miprov2", "gepa", "simba"]

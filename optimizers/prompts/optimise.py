@@ -23,16 +23,16 @@ from ...data import Case, Usage
 from ...engines.ledger import Ledger, charge_to, current_ledger
 from ...engines.models import ModelString, get_lm
 from ...errors import BudgetSpent, DeclarationError, Infrastructure, ModelError
-from ...programs.judge import Judge
-from ...programs.stage import HOPELESS
+from ...judging.judge import Judge
+from ...judging.stage import HOPELESS
 from ..objective import OBJECTIVES, Objective, default_for, only_kind
-from .bench import Bench
-from .contest import Contest, Trial
-from .guards import Allowance, BeforeEachCall, Stopped, quiet
-from .judging import Judging
+from .candidate_selection import Contest, Trial
+from .judge_proxy import Judging
+from .limits import Allowance, BeforeEachCall, Stopped, quiet
 from .methods import METHODS, OF_DEMOS, WRITTEN, PromptOptions, Work, adapter_for
 from .metric import example, metric
-from .wording import Wordings, stages_of, worded, wordings_of
+from .prompt_state import Wordings, stages_of, worded, wordings_of
+from .wording_evaluator import Bench
 
 INTERRUPTED = "interrupted"
 

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from ...data import Case
 from ...data.case import Record
 from ...errors import DeclarationError
-from ...evaluation.columns import Columns
-from ...evaluation.statistics.paired import permutation
-from ...evaluation.statistics.resampling import Estimate, quantile
+from ...evaluation.run_arrays import Columns
+from ...stats.paired import permutation
+from ...stats.resampling import Estimate, quantile
 
 Floats = NDArray[np.float64]
 FEWEST = 25  # cases of a look: significance wants 7 cases that all speak for the rival, and judges differ on few

@@ -12,15 +12,15 @@ from typing import Any, Literal
 
 from ...data import Case
 from ...data.case import Record
-from ...engines.lines import only_writer
+from ...engines.jsonl import only_writer
 from ...errors import BudgetSpent, DeclarationError
-from ...programs.judge import Judge
+from ...judging.judge import Judge
 from ..objective import OBJECTIVES, Objective
-from .front import Prefer, Trial, choose, front
+from .pareto import Prefer, Trial, choose, front
 from .racing import Race, course
 from .space import Space, Values
 from .study import Attempt, Study
-from .trials import Arena, Cost, Measure, known
+from .trial_runner import Arena, Cost, Measure, known
 
 Ended = Literal["trials", "exhausted", "budget", "interrupted"]
 JOURNAL, LOCK = "structure.jsonl", "structure.lock"

@@ -19,9 +19,9 @@ from typing import Any
 import dspy
 
 from ...errors import DeclarationError
-from ...programs.hparam import HParam
-from ...programs.judge import Judge
-from ...programs.stage import Stage
+from ...judging.hparam import HParam
+from ...judging.judge import Judge
+from ...judging.stage import Stage
 
 Values = Mapping[str, Sequence[Any]]
 Point = tuple[int, ...]  # one index a name

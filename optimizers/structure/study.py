@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...data.case import Record
-from ...engines.lines import drop_unfinished_line
+from ...engines.jsonl import drop_unfinished_line
 from ...errors import DeclarationError, RunError
-from .front import Trial
+from .pareto import Trial
 from .racing import Look
 from .space import Point, Space
 

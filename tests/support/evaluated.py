@@ -4,7 +4,6 @@ import math
 from typing import Any
 
 from dicast.data import Case, Correction, Finding, Judged, Usage
-from dicast.evaluation.report import Disagreement, RunReport
 from dicast.evaluation.results import (
     Bin,
     Branch,
@@ -19,6 +18,7 @@ from dicast.evaluation.results import (
     Stratum,
     SystemRow,
 )
+from dicast.report import Disagreement, RunReport
 
 
 def share(name: str, hits: int, n: int, what: str = "", **fields: Any) -> Measure:

@@ -8,7 +8,7 @@ import numpy as np
 
 from dicast.data import Candidate, Case, Finding, Scores, Verdict, Winner
 from dicast.data.verdict import Order
-from dicast.programs.merge import conclude
+from dicast.judging.aggregate import conclude
 
 
 def pair(*texts: str) -> Case:

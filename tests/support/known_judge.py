@@ -7,8 +7,8 @@ from typing import Any
 from dicast.data import Case, Finding, Judged, Usage, Verdict
 from dicast.engines.ledger import charge
 from dicast.errors import DeclarationError
-from dicast.programs.hparam import HParam
-from dicast.programs.judge import Judge, verdict_of
+from dicast.judging.hparam import HParam
+from dicast.judging.judge import Judge, verdict_of
 
 CARE = {"plain": 0.60, "careful": 0.75, "sloppy": 0.45, "broken": 0.0}
 VOTES = {1: 0.0, 3: 0.06, 5: 0.08}

@@ -1,0 +1,1 @@
+"""Public human-labelled data sets by name."""

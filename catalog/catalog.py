@@ -1,0 +1,204 @@
+"""The catalogue: the cases of a public set by its name, from a folder of sets or from the set's own repository.
+
+Under a folder of sets (DICAST_DATA, or data/ in the cache) a set is either converted rows (`pandalm/test.jsonl`) or
+its original files below its name (`pandalm/testset-v1.json`), as `get` leaves them.
+
+Example:
+    >>> next(read("authored")).id
+    'authored/001'
+"""
+
+import difflib
+import hashlib
+import os
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from ..data.case import Case
+from ..errors import DataError
+from ..paths import home
+from . import converters
+from .index import CATALOG, PublicSet, SourceFile
+from .source_formats import ORIGINALS
+
+__all__ = ["CATALOG", "PublicSet", "SourceFile", "find", "get", "locate", "read"]
+
+RAW = "https://raw.githubusercontent.com"
+CONVERTED = "converted.jsonl"  # what a user's own copy of converted rows is called below the set's name
+
+
+def find(name: str) -> PublicSet:
+    """The set of that name.
+
+    Raises:
+        DataError: no such set; names the close ones.
+    """
+    if name in CATALOG:
+        return CATALOG[name]
+    close = difflib.get_close_matches(name, CATALOG, n=3, cutoff=0.5)
+    hint = f"Did you mean {' or '.join(close)}?" if close else f"The sets are {', '.join(CATALOG)}."
+    raise DataError(f"catalogue: there is no set {name!r}. {hint}")
+
+
+def locate(name: str, root: Path | None = None) -> Path:
+    """The file of a set, or the folder when its original is many files.
+
+    Args:
+        root: a folder of sets; without it DICAST_DATA, then data/ in the cache.
+
+    Raises:
+        DataError: the set is unknown, or lies in none of the folders.
+    """
+    entry = find(name)
+    if not entry.files:
+        return _packaged(entry)
+    roots = [root] if root else [*_data_folder(), _cache()]
+    for folder in roots:
+        own = folder / name
+        for path in (folder / entry.converted, own / CONVERTED):
+            if path.is_file():
+                return path
+        if all((own / entry.stored(file)).is_file() for file in entry.files):
+            return own / entry.stored(entry.files[0]) if len(entry.files) == 1 else own
+    raise DataError(
+        f"{name}: the set is not in {' or '.join(map(str, roots))}. Run: dicast data get {name} (it downloads from "
+        f"{entry.source}), or with a copy of your own: dicast data get {name} --from PATH"
+    )
+
+
+def read(name: str, root: Path | None = None, aspect: str | None = None) -> Iterator[Case]:
+    """The cases of a set, in order; with `aspect` those about it alone.
+
+    Raises:
+        DataError: the set is unknown or not there, it has no such aspect, or its file is not what it should be.
+    """
+    entry = find(name)
+    if aspect is not None and aspect not in entry.aspects:
+        known = f"Its aspects are {', '.join(entry.aspects)}." if entry.aspects else "It has none: leave it out."
+        raise DataError(f"{name}: there is no aspect {aspect!r}. {known}")
+    path = locate(name, root)
+    return converters.cases(_rows(entry, path), entry.kind, source=str(path), aspect=aspect)
+
+
+def get(name: str, source: Path | None = None, *, base: str = RAW) -> Path:
+    """Where the set now lies in the cache, taken from the user's copy or else downloaded; what is there is kept.
+
+    Args:
+        source: the original file, the folder that holds it (or a checkout of its repository), converted rows, or a
+            folder of sets with converted rows.
+        base: where repositories are served, as BASE/OWNER/NAME/COMMIT/PATH.
+
+    Raises:
+        DataError: a file cannot be had, or it is not the pinned one.
+    """
+    entry = find(name)
+    if not entry.files:
+        return _packaged(entry)
+    own = _cache() / name
+    rows = _converted_rows(entry, source)
+    if rows is not None:
+        return _store(own / CONVERTED, rows.read_bytes())
+    for file in entry.files:
+        target = own / entry.stored(file)
+        if source is not None or not _is_pinned(target, file):
+            content = _download(entry, file, base) if source is None else _own_copy(entry, file, source)
+            _check_digest(entry, file, content)
+            _store(target, content)
+    (own / CONVERTED).unlink(missing_ok=True)  # else it would hide the originals that were just asked for
+    return locate(name, _cache())
+
+
+def _cache() -> Path:
+    return home() / "data"
+
+
+def _data_folder() -> list[Path]:
+    given = os.environ.get("DICAST_DATA")
+    return [Path(given).expanduser()] if given else []
+
+
+def _packaged(entry: PublicSet) -> Path:
+    return Path(str(files(f"{__package__}.sets") / entry.converted))
+
+
+def _rows(entry: PublicSet, path: Path) -> Iterator[dict[str, Any]]:
+    if converters.is_converted(path):
+        yield from converters.jsonl(path)
+        return
+    paths = [path / entry.stored(file) for file in entry.files] if path.is_dir() else [path]
+    try:
+        yield from ORIGINALS[entry.name](paths)
+    except converters.WRONG_SHAPE as error:
+        raise DataError(
+            f"{path}: not the original of {entry.name} ({type(error).__name__}: {error}). Take it from {entry.source}."
+        ) from None
+
+
+def _converted_rows(entry: PublicSet, source: Path | None) -> Path | None:
+    """The user's file of converted rows, after a look at every row; None when what they gave is the original."""
+    path = source / entry.converted if source is not None and source.is_dir() else source
+    if path is None or not converters.is_converted(path):
+        return None
+    seen: set[str] = set()
+    for case in converters.cases(converters.jsonl(path), entry.kind, source=str(path)):
+        if case.id in seen:
+            raise DataError(f"{path}: the id {case.id!r} occurs twice. Ids must be unique.")
+        seen.add(case.id)
+    return path
+
+
+def _own_copy(entry: PublicSet, file: SourceFile, source: Path) -> bytes:
+    if not source.exists():
+        raise DataError(f"{entry.name}: there is no {source}. Give the path of a copy of {entry.source}.")
+    if source.is_file():
+        if len(entry.files) > 1:
+            raise DataError(
+                f"{entry.name}: {source} is one file of {len(entry.files)}. Give the folder that holds them."
+            )
+        return source.read_bytes()
+    for place in (file.path, entry.stored(file), Path(file.path).name):
+        if (source / place).is_file():
+            return (source / place).read_bytes()
+    raise DataError(f"{entry.name}: {source} does not hold {file.path}. Give a copy of {entry.source}.")
+
+
+def _download(entry: PublicSet, file: SourceFile, base: str) -> bytes:
+    import httpx
+
+    url = f"{base}/{file.repo}/{file.commit}/{quote(file.path)}"
+    try:
+        return httpx.get(url, follow_redirects=True, timeout=30).raise_for_status().content
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        reason = str(error).split("\n")[0]
+        raise DataError(
+            f"{entry.name}: {url} cannot be downloaded ({type(error).__name__}: {reason}). Bring {entry.source} here "
+            f"by other means, then run: dicast data get {entry.name} --from PATH"
+        ) from None
+
+
+def _check_digest(entry: PublicSet, file: SourceFile, content: bytes) -> None:
+    found = hashlib.sha256(content).hexdigest()
+    if file.sha256 is not None and found != file.sha256:
+        raise DataError(
+            f"{entry.name}: {file.path} has SHA-256 {found[:12]}..., not {file.sha256[:12]}... as pinned. "
+            f"Take it unchanged from {file.repo} at commit {file.commit}."
+        )
+
+
+def _is_pinned(target: Path, file: SourceFile) -> bool:
+    return target.is_file() and file.sha256 in (None, hashlib.sha256(target.read_bytes()).hexdigest())
+
+
+def _store(target: Path, content: bytes) -> Path:
+    """The file, written whole or not at all."""
+    part = target.with_name(f"{target.name}.part{os.getpid()}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(content)
+        part.replace(target)
+    except OSError as error:
+        raise DataError(f"{target}: cannot be written ({error}). Set DICAST_HOME to a folder you can write.") from None
+    return target

@@ -1,0 +1,241 @@
+"""The converted form of a public set, and how its rows become cases.
+
+Converted rows are JSON Lines; `id` is unique over all sets, `kind` names the shape, `meta` holds the rest:
+
+    pairwise          query, response_a, response_b, label, annotators: [letter], category
+    pointwise         group, context, text, system, and by aspect: scores, annotators, scale
+    choice            question, preference, options, label: index of the right option, explanation
+    profile           reviewer, reviews: [{text, review, score, title}], text, review, score, scale
+    profile_pairwise  reviewer, comparisons: [{response_a, response_b, label}], response_a, response_b, label, aspect
+    persona_pairwise  persona: {name of a feature set: text}, question, response_a, response_b, label
+
+Every original (originals.py) is read into this form first, so each kind has one way into a Case.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ..data.case import Candidate, Case, Comparison, Persona, Preference, Review, Reviewer, Scores, Winner, digest
+from ..data.rows import Row, explain
+from ..errors import DataError
+
+Convert = Callable[[Row], list[Case]]
+
+WRONG_SHAPE = (KeyError, IndexError, TypeError, AttributeError, ValueError)  # what a row of another shape raises
+
+
+def cases(rows: Iterable[Row], kind: str, *, source: str, aspect: str | None = None) -> Iterator[Case]:
+    """The cases of converted rows of one kind; a pointwise row gives one case an aspect.
+
+    Args:
+        source: names the data in an error.
+        aspect: keep the cases of this aspect alone.
+
+    Raises:
+        DataError: a row is not of the kind.
+    """
+    convert = KINDS[kind]
+    if kind == "persona_pairwise":
+        rows = list(rows)
+        convert = partial(_persona_pairwise, people=_people_by_question(rows))
+    for row in rows:
+        try:
+            if row["kind"] != kind:
+                raise ValueError(f"the kind is {row['kind']!r}, not {kind!r}.")
+            made = convert(row)
+        except WRONG_SHAPE as error:
+            reason = f"field {error} is missing." if isinstance(error, KeyError) else explain(error)
+            raise DataError(f"{source}: row {row.get('id')!r}: {reason} Take the rows anew.") from None
+        yield from (case for case in made if aspect is None or case.aspect == aspect)
+
+
+def jsonl(path: Path) -> Iterator[dict[str, Any]]:
+    """The objects of a JSON Lines file."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except ValueError as error:  # not JSON, or not UTF-8
+                raise DataError(f"{path} line {number}: not JSON ({error}). Copy the file again.") from None
+            if not isinstance(row, dict):
+                raise DataError(
+                    f"{path} line {number}: a JSON {type(row).__name__}, not an object. Copy the file again."
+                )
+            yield row
+
+
+def is_converted(path: Path) -> bool:
+    """Whether a file holds converted rows, told by the `kind` of its first."""
+    if path.suffix != ".jsonl" or not path.is_file():
+        return False
+    return "kind" in next(jsonl(path), {})
+
+
+def _pair(row: Row) -> tuple[Candidate, Candidate]:
+    systems = row["meta"].get("system_a"), row["meta"].get("system_b")
+    return (
+        Candidate(text=row["response_a"], system=systems[0]),
+        Candidate(text=row["response_b"], system=systems[1]),
+    )
+
+
+def _winner(letter: object) -> Winner:
+    if letter not in ("a", "b", "tie"):
+        raise ValueError(f"the label is {letter!r}, not a, b or tie.")
+    return Winner.model_validate({"value": letter})
+
+
+def _pairwise(row: Row) -> list[Case]:
+    case = Case(
+        id=row["id"],
+        query=row["query"],
+        candidates=_pair(row),
+        label=_winner(row["label"]),
+        votes=tuple(_winner(vote) for vote in row["annotators"]),
+        group=digest(row["query"]),
+        meta={**row["meta"], "category": row["category"]},
+    )
+    return [case]
+
+
+def _pointwise(row: Row) -> list[Case]:
+    def case(aspect: str, score: float) -> Case:
+        lo, hi = row["scale"][aspect]
+        given = row["annotators"].get(aspect, [])
+        numeric = [vote for vote in given if isinstance(vote, int | float)]
+        left_out = {"votes_not_numeric": len(given) - len(numeric)} if len(numeric) < len(given) else {}
+        return Case(
+            id=f"{row['id']}#{aspect}",
+            query=row["context"],
+            candidates=(Candidate(text=row["text"], system=row["system"]),),
+            aspect=aspect,
+            label=Scores(values=(score,), lo=lo, hi=hi),
+            votes=tuple(Scores(values=(vote,), lo=lo, hi=hi) for vote in numeric),
+            group=_source_document(row),
+            meta={**row["meta"], **left_out},
+        )
+
+    return [case(aspect, score) for aspect, score in row["scores"].items()]
+
+
+def _source_document(row: Row) -> str:
+    """The row's group; FED has none, but four entries of its file in a row (three turns, the whole) are one dialog."""
+    if row["group"] is not None:
+        return str(row["group"])
+    if "level" in row["meta"]:
+        return f"dialog/{row['meta']['source_index'] // 4}"
+    return digest(row["context"])
+
+
+def _choice(row: Row) -> list[Case]:
+    options = row["options"]
+    case = Case(
+        id=row["id"],
+        query=row["question"],
+        candidates=tuple(Candidate(text=option) for option in options),
+        profile=Preference(text=row["preference"]),
+        label=Winner(value=("a", "b")[row["label"]] if len(options) == 2 else row["label"]),
+        group=digest(row["preference"]),
+        meta={**row["meta"], "explanation": row["explanation"]},
+    )
+    return [case]
+
+
+def _profile(row: Row) -> list[Case]:
+    lo, hi = row["scale"]
+    reviews = tuple(Review(text=one["text"], comment=one["review"], score=one["score"]) for one in row["reviews"])
+    case = Case(
+        id=row["id"],
+        query="",
+        candidates=(Candidate(text=row["text"]),),
+        profile=Reviewer(id=row["reviewer"], reviews=reviews, scale=(lo, hi)),
+        label=Scores(values=(row["score"],), lo=lo, hi=hi),
+        group=row["reviewer"],
+        meta={**row["meta"], "review": row["review"], "titles": [one["title"] for one in row["reviews"]]},
+    )
+    return [case]
+
+
+def _profile_pairwise(row: Row) -> list[Case]:
+    comparisons = tuple(Comparison.model_validate(one) for one in row["comparisons"])
+    case = Case(
+        id=row["id"],
+        query="",
+        candidates=_pair(row),
+        profile=Reviewer(id=row["reviewer"], comparisons=comparisons),
+        aspect=row["aspect"],
+        label=_winner(row["label"]),
+        group=row["reviewer"],
+        meta=dict(row["meta"]),
+    )
+    return [case]
+
+
+def _persona_pairwise(row: Row, people: dict[str, str] | None = None) -> list[Case]:
+    question = row["question"] or ""
+    case = Case(
+        id=row["id"],
+        query=question,
+        candidates=_pair(row),
+        profile=persona(row["persona"]),
+        label=_winner(row["label"]),
+        group=digest(_demographics(row["persona"]) or (people or {}).get(question) or question),
+        meta={**row["meta"], "persona_sets": dict(row["persona"])},
+    )
+    return [case]
+
+
+KINDS: dict[str, Convert] = {
+    "pairwise": _pairwise,
+    "pointwise": _pointwise,
+    "choice": _choice,
+    "profile": _profile,
+    "profile_pairwise": _profile_pairwise,
+    "persona_pairwise": _persona_pairwise,
+}
+
+# The sentences of dong-river/Personalized-Judge, utils.py. "The person is" opens four of them, so order matters.
+SENTENCE = re.compile(
+    r"The person is born in (?P<birth_country>.+) and currently lives in (?P<residence_country>.+)"
+    r"|The person is (?P<age>\d.+) years old"
+    r"|The person is (?P<gender>(?:fe)?male|non-binary.*)"
+    r"|The person is (?P<employment>.+)"
+    r"|The person's highest education level is (?P<education>.+)"
+    r"|The person's marital status is (?P<marital_status>.+)"
+    r"|Racially, The person is (?P<ethnicity>.+)"
+    r"|(?:Religiously, The person is|The person has) (?P<religion>.+)"
+)
+
+
+def persona(sets: dict[str, str]) -> Persona:
+    """The persona behind feature-set texts: the full text (else what the parts say) and every named feature.
+
+    Example:
+        >>> persona({"least_imp_feature": "The person is 35-44 years old."}).features
+        {'age': '35-44'}
+    """
+    text = sets.get("all_features") or " ".join(dict.fromkeys(sets.values()))
+    said = (part for part in (text, *sets.values()) for part in part.rstrip(".").split(". "))
+    matches = (SENTENCE.fullmatch(sentence) for sentence in said)
+    named = {name: value for match in matches if match for name, value in match.groupdict().items() if value}
+    return Persona(features=named, text=text)
+
+
+def _demographics(sets: dict[str, str]) -> str:
+    """Education, ethnicity and countries: in both all_features and key_features, so one person has one text."""
+    features = persona(sets).features
+    names = ("education", "ethnicity", "birth_country", "residence_country")
+    return "|".join(features.get(name, "") for name in names) if names[-1] in features else ""
+
+
+def _people_by_question(rows: Iterable[Row]) -> dict[str, str]:
+    """Question -> demographics of who asked it: places the rows that name the least important feature alone."""
+    asked = ((row.get("question"), row.get("persona")) for row in rows)
+    known = ((question, _demographics(sets)) for question, sets in asked if question and isinstance(sets, dict))
+    return {question: person for question, person in known if person}

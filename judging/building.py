@@ -1,0 +1,40 @@
+"""A judge by its name: a program of ours or of another package, a `.yaml` file, or a `.judge.json` file."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from .judge import Judge
+from .judge_file import load
+from .panel import Panel
+from .registry import SAVED, fresh, is_file
+from .yaml_judge import read_judge
+
+
+def build(name: str, **settings: Any) -> Judge:
+    """A new judge of a registered program, of another package's, of a YAML file, or of a judge file.
+
+    Args:
+        settings: structural parameters, as in `branches=3, readout="probability"`.
+
+    Raises:
+        DeclarationError: an unknown program, a file that holds no judge, an unknown parameter, or a value that it
+            cannot take.
+    """
+    if not is_file(name):
+        return fresh(name).set(**settings)
+    judge = load(name) if name.endswith(SAVED) else read_judge(name)
+    return judge.set(**settings)
+
+
+def build_panel(
+    name: str, models: Sequence[str] = (), *, samples: int = 1, pool: str = "majority", **settings: Any
+) -> Panel:
+    """A panel of one program, a member for each model string (none: one member, its LMs to be bound).
+
+    Args:
+        models: `provider/model`, or `role=provider/model,...`, one a member.
+        samples: how often each member judges.
+        pool: "mean", "median", "majority" or "probability".
+    """
+    members = [build(name, **settings).bind(model) for model in models] or [build(name, **settings)]
+    return Panel(members, pool=pool, samples=samples)

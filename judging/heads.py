@@ -1,0 +1,169 @@
+"""Heads: what was fitted to people's labels, from a verdict's evidence to probabilities that mean what they say.
+
+    pair     ordered logit with symmetric thresholds (Rao & Kupper 1967): margin m = w.x over odd features, threshold
+             t = exp(v.z) over even ones, P(a) = s(m - t), P(b) = s(-m - t), the rest is a tie
+    score    w.x on people's scale, bent by isotonic regression where that helped
+    choice   softmax of w.x over the options (conditional logit, McFadden 1974)
+
+A head is applied after the judge and needs no call. The verdict of a swapped pair is the swapped verdict, bit for bit.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import ConfigDict, Field
+
+from ..data import Case, Verdict
+from ..data.case import Letter, Record
+from ..errors import DeclarationError
+from .aggregate import best
+from .calibration_features import completed, of_options, of_pair, of_text
+
+THRESHOLDS = (-8.0, 3.0)  # log t: at margin 0 between 0.017 % and all but 4e-9 are ties, and nothing overflows
+Knots = tuple[tuple[float, float], ...]  # (x, y), x rising: linear between, constant beyond
+
+
+class _Weighed(Record):
+    """What all heads have: weights by feature name, per unit of the feature, and where they come from."""
+
+    model_config = ConfigDict(allow_inf_nan=False)  # beside those of Record
+
+    fitted: str = Field(default="", description="the name of the candidate that was chosen")
+    n: int = Field(default=0, description="labelled cases it was fitted to")
+    weights: dict[str, float] = {}
+
+    def told(self) -> list[tuple[str, str]]:
+        """What was learnt, a name and words each."""
+        given = sorted(self.weights.items(), key=lambda item: item[0])
+        return [("head", f"{self.fitted}, of {self.n} labels"), *((name, f"{w:+.3g}") for name, w in given)]
+
+
+class PairHead(_Weighed):
+    """Of pairs. `threshold` holds v by even feature and `intercept` its constant, in log; None where no person ever
+    said tie. `typical` is the median log threshold of the cases it was fitted to, None where that is not known. `knots`
+    bend the margin, as an odd function of its absolute value."""
+
+    kind: Literal["pair"] = "pair"
+    intercept: float | None = None
+    threshold: dict[str, float] = {}
+    typical: float | None = None
+    knots: Knots = ()
+
+    def __call__(self, case: Case, verdict: Verdict) -> Verdict:
+        """The verdict with the calibrated winner, distribution and certainty; the most probable label wins, a tie
+        where two are equally probable."""
+        if not _applies("pair", case, verdict, case.is_pair):
+            return verdict
+        features = of_pair(case, verdict)
+        m = weighed(self.weights, features.odd)
+        if self.knots:
+            m = math.copysign(bent(abs(m), self.knots), m)
+        if self.intercept is None:
+            a, b, tie = _logistic(m), _logistic(-m), 0.0
+        else:
+            t = _threshold(self.intercept + weighed(self.threshold, features.even))
+            a, b = _logistic(m - t), _logistic(-m - t)
+            tie = max(0.0, 1 - (a + b))
+        shares: dict[Letter, float] = {"a": a, "b": b, "tie": tie}
+        winner: Letter = "tie" if a == b or tie >= max(a, b) else "a" if a > b else "b"
+        return verdict.model_copy(update={"winner": winner, "distribution": shares, "certainty": shares[winner]})
+
+    def told(self) -> list[tuple[str, str]]:
+        rows = super().told()
+        if self.intercept is not None:
+            rows.append(("ties", self._ties_told(self.intercept)))
+            rows += [(f"ties by {name}", f"{v:+.3g}") for name, v in sorted(self.threshold.items())]
+        return [*rows, *([("isotonic", f"{len(self.knots)} knots")] if self.knots else [])]
+
+    def _ties_told(self, intercept: float) -> str:
+        """P(tie) = 1 - 2 s(-t) = tanh(t / 2) at margin 0: the intercept alone is of evidence that may never be 0."""
+        if not self.threshold:
+            log_t, which = intercept, "cases at margin 0"
+        elif self.typical is not None:
+            log_t, which = self.typical, "typical cases at margin 0"
+        else:
+            log_t, which = intercept, "cases at margin 0 whose other evidence of ties is 0"
+        return f"{100 * math.tanh(_threshold(log_t) / 2):.3g} % of {which}"
+
+
+class ScoreHead(_Weighed):
+    """Of single texts: `intercept` + w.x, bent by the `knots`, held on people's scale `lo`..`hi`."""
+
+    kind: Literal["score"] = "score"
+    intercept: float
+    knots: Knots = ()
+    lo: float
+    hi: float
+
+    def __call__(self, case: Case, verdict: Verdict) -> Verdict:
+        """The verdict with the score on people's scale, without a certainty."""
+        if not _applies("single text", case, verdict, len(case.candidates) == 1):
+            return verdict
+        score = self.intercept + weighed(self.weights, completed(of_text(case, verdict), self.weights))
+        if self.knots:
+            score = bent(score, self.knots)
+        score = min(max(score, self.lo), self.hi)
+        return verdict.model_copy(update={"scores": (score,), "distribution": None, "certainty": None})
+
+    def told(self) -> list[tuple[str, str]]:
+        rows = [*super().told(), ("scale", f"{self.lo:g}..{self.hi:g}, from {self.intercept:.3g}")]
+        return [*rows, *([("isotonic", f"{len(self.knots)} knots")] if self.knots else [])]
+
+
+class ChoiceHead(_Weighed):
+    """Of choices among three options or more."""
+
+    kind: Literal["choice"] = "choice"
+
+    def __call__(self, case: Case, verdict: Verdict) -> Verdict:
+        """The verdict with the calibrated winner, distribution and certainty; equally probable options tie."""
+        if not _applies("choice", case, verdict, len(case.candidates) > 2):
+            return verdict
+        features = of_options(case, verdict)
+        utilities = [
+            weighed(self.weights, {name: values[index] for name, values in features.items()})
+            for index in range(len(case.candidates))
+        ]
+        masses = [math.exp(utility - max(utilities)) for utility in utilities]
+        shares = [mass / math.fsum(masses) for mass in masses]
+        told = {str(index): share for index, share in enumerate(shares)}
+        return verdict.model_copy(update={"winner": best(shares), "distribution": told, "certainty": max(shares)})
+
+
+Head = Annotated[PairHead | ScoreHead | ChoiceHead, Field(discriminator="kind")]
+
+
+def weighed(weights: Mapping[str, float], features: Mapping[str, float]) -> float:
+    """The sum of weight x feature, correctly rounded; a feature that the verdict lacks counts as 0."""
+    return math.fsum(weight * features.get(name, 0.0) for name, weight in weights.items())
+
+
+def _threshold(log_t: float) -> float:
+    low, high = THRESHOLDS
+    return math.exp(min(max(log_t, low), high))
+
+
+def bent(x: float, knots: Sequence[tuple[float, float]]) -> float:
+    """The value at x of the line through the knots, constant beyond the first and the last."""
+    places, values = zip(*knots, strict=True)
+    return float(np.interp(x, places, values))
+
+
+def _applies(kind: str, case: Case, verdict: Verdict, fits: bool) -> bool:
+    """Whether there is a judgment to calibrate.
+
+    Raises:
+        DeclarationError: the head is of another kind of case.
+    """
+    if not fits:
+        raise DeclarationError(
+            f"head of a {kind}: case {case.id!r} has {len(case.candidates)} candidates. "
+            "Compile a judge for this kind of case."
+        )
+    return verdict.status == "scored"
+
+
+def _logistic(x: float) -> float:
+    return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))

@@ -1,0 +1,187 @@
+"""The judge: a `dspy.Module` from a Case to a Verdict, with its structure as saved parameters and an LM per role.
+
+A failed judgment is a verdict too: `unscored`, with the reason. Candidates are shown in one order or both; what is
+shown as A is mapped back before anything is merged, so the merged verdict turns over exactly when the pair does.
+"""
+
+import asyncio
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..data import Case, Finding, Persona, Preference, Verdict
+from ..data.case import Profile
+from ..data.task_descriptions import OVERALL
+from ..data.verdict import Order
+from ..engines.ledger import Ledger, charge_to, current_ledger
+from ..errors import BudgetSpent, DeclarationError, ExecutionError
+from .aggregate import conclude
+from .delimiters import Fence
+from .module_base import Staged
+
+if TYPE_CHECKING:
+    from .heads import Head
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A case as the judge sees it: fenced texts, in the order in which they are shown."""
+
+    request: str
+    responses: tuple[str, ...]
+    aspect: str
+    profile: str
+
+
+class Judge(Staged):
+    """Base of all judges. A subclass builds its stages in `__init__` and returns findings from `assess`.
+
+    Attributes:
+        name: the registry's name of the program.
+        pairs_only: whether it can judge nothing but pairs.
+        score_scale: of the verdict's scores, where it is always the same.
+        head: makes calibrated scores and probabilities of a verdict's evidence; None leaves the judge's own.
+        threshold: verdicts of a certainty below it, or without any, are abstained; None abstains never.
+    """
+
+    name: str
+    score_scale: tuple[float, float] | None = None
+    head: "Head | None" = None
+    threshold: float | None = None
+
+    @property
+    def pairs_only(self) -> bool:
+        return False
+
+    def forward(self, case: Case) -> Verdict:
+        """The verdict of one case; an execution error becomes an unscored verdict.
+
+        Raises:
+            DeclarationError: the case is not of the judge's kind, or a model cannot be used at all.
+            BudgetSpent: the run's budget is used up; the case stays unjudged.
+        """
+        if self.pairs_only and not case.is_pair:
+            raise DeclarationError(
+                f"judge {self.name!r}: case {case.id!r} has {len(case.candidates)} candidates, not two. "
+                "Use a judge of single texts (dicast list)."
+            )
+        ledger = Ledger(parent=current_ledger())
+        with charge_to(ledger):
+            try:
+                verdict = self.decide(case, self.assess(case))
+            except BudgetSpent:
+                raise
+            except ExecutionError as error:
+                verdict = Verdict(case_id=case.id, status="unscored", reason=error.reason, detail=str(error))
+        return verdict.model_copy(update={"usage": ledger.total})
+
+    async def aforward(self, case: Case) -> Verdict:
+        """`forward` in a thread: sync and async calls then share DSPy's cache, whose keys differ between the two."""
+        return await asyncio.to_thread(self, case)
+
+    def assess(self, case: Case) -> Verdict:
+        """The verdict, without usage, before head and threshold."""
+        raise NotImplementedError
+
+    def decide(self, case: Case, verdict: Verdict) -> Verdict:
+        """What head and threshold, in this order, make of a scored verdict; any other one stays.
+
+        An abstained verdict keeps its winner, scores and distribution to be read.
+        """
+        if verdict.status != "scored":
+            return verdict
+        if self.head is not None:
+            verdict = self.head(case, verdict)
+        if self.threshold is not None and (verdict.certainty is None or verdict.certainty < self.threshold):
+            verdict = verdict.model_copy(update={"status": "abstained"})
+        return verdict
+
+
+def show(case: Case, order: Order = "ab") -> Shown:
+    """The case as shown in `order`; the responses share a fence, which is the same in both orders."""
+    texts = [candidate.text for candidate in case.candidates]
+    fence = Fence(texts)
+    return Shown(
+        request=request_text(case),
+        responses=tuple(fence(text) for text in (texts if order == "ab" else texts[::-1])),
+        aspect=case.aspect or OVERALL,
+        profile=fenced(profile_text(case.profile)),
+    )
+
+
+def request_text(case: Case) -> str:
+    """The query in a fence of its own, so that cases of one request ask the same questions; empty when there is none.
+
+    A conversation is shown turn by turn, with the sentence that its last turn is what the responses answer.
+    """
+    if not case.history:
+        return fenced(case.query)
+    turns = [*((turn.role, turn.text) for turn in case.history), ("user", case.query)]
+    fence = Fence(text for _, text in turns)
+    told = "\n".join(f"{role.capitalize()}: {fence(text)}" for role, text in turns)
+    return f"A conversation; the responses answer its last turn.\n{told}"
+
+
+def fenced(text: str) -> str:
+    """One text in a fence of its own; an empty text stays empty."""
+    return Fence([text])(text) if text else ""
+
+
+def profile_text(profile: Profile | None) -> str:
+    """The profile in words; empty when there is none."""
+    match profile:
+        case None:
+            return ""
+        case Preference(text=text):
+            return text
+        case Persona(features=features, text=text):
+            unsaid = [f"{name.replace('_', ' ')}: {value}" for name, value in features.items() if value not in text]
+            return "\n".join([*unsaid, *([text] if text else [])])
+        case reviewer:
+            reviews = [
+                "\n".join(
+                    filter(None, (f"Text: {r.text}", r.comment and f"Review: {r.comment}", f"Score: {r.score:g}"))
+                )
+                for r in reviewer.reviews
+            ]
+            choices = [
+                f"A: {c.response_a}\nB: {c.response_b}\nPreferred: {c.label.upper()}" for c in reviewer.comparisons
+            ]
+            return "\n\n".join([*reviews, *choices])
+
+
+def orders(setting: str) -> tuple[Order, ...]:
+    return ("ab", "ba") if setting == "both" else ("ab",)
+
+
+def drawn_orders(case: Case, seed: int) -> tuple[Order, ...]:
+    """One order, drawn by seed and texts so that a swapped pair is shown the same way round; both for equal texts."""
+    first, second = (candidate.text for candidate in case.candidates)
+    if first == second:
+        return ("ab", "ba")
+    drawn = sorted((first, second))
+    random.Random("\0".join([str(seed), case.query, *drawn])).shuffle(drawn)
+    return ("ab",) if drawn[0] == first else ("ba",)
+
+
+def in_case_order(finding: Finding, order: Order) -> Finding:
+    """A finding made in what was shown, mapped to the case's own order and labelled with the order shown."""
+    shown_as_ab = finding.model_copy(update={"order": "ab"})
+    return shown_as_ab if order == "ab" else shown_as_ab.swapped()
+
+
+def rationale_of(findings: Iterable[Finding]) -> str:
+    """The findings' explanations, one a line."""
+    return "\n".join(
+        dict.fromkeys(f"{f.criterion}: {f.explanation}" for f in findings if f.explanation and not f.is_factor)
+    )
+
+
+def verdict_of(case: Case, findings: Iterable[Finding], *, notes: Iterable[str] = (), **rules: float) -> Verdict:
+    """The verdict that the findings give; the rationale is the explanations, one a line."""
+    found = tuple(findings)
+    fields = conclude(found, len(case.candidates), **rules)
+    return Verdict(
+        case_id=case.id, findings=found, rationale=rationale_of(found), notes=tuple(dict.fromkeys(notes)), **fields
+    )

@@ -1,0 +1,151 @@
+"""A judge file, `NAME.judge.json`: all that a judge learnt, in a versioned envelope of JSON, without keys.
+
+What is saved is read back and compared before it is written, so that the file is the judge. `training` and
+`certificate` say how the judge came to be. `training` may hold anything; its "before" and "after" are the accuracies on
+the untouched test part, {"hits": ..., "n": ...}, that `dicast show` and `dicast check` read; of all verdicts, before
+the threshold abstains from any.
+"""
+
+import hashlib
+import json
+import platform
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any, Literal, NoReturn
+
+from pydantic import Field, JsonValue, ValidationError
+
+from .._version import __version__
+from ..data.case import Record
+from ..data.rows import explain
+from ..engines.jsonl import write_whole
+from ..errors import DeclarationError
+from ..evaluation import Proportion
+from .judge import Judge
+from .judge_record import SavedJudge, alike, as_json, built, saved
+from .registry import SAVED
+
+FORMAT = 1
+
+
+class JudgeFile(Record):
+    """The whole file; `versions` are those that wrote it."""
+
+    format: Literal[1] = 1
+    judge: SavedJudge
+    certificate: dict[str, JsonValue] | None = None
+    training: dict[str, JsonValue] = {}
+    versions: Annotated[dict[str, str], Field(min_length=1)]
+
+    def accuracy(self, when: Literal["before", "after"]) -> Proportion:
+        """That of the training record; of 0 labels where it holds none."""
+        told = self.training.get(when)
+        hits, n = (told.get("hits"), told.get("n")) if isinstance(told, dict) else (0, 0)
+        return Proportion(hits, n) if type(hits) is int and type(n) is int and 0 <= hits <= n else Proportion(0, 0)
+
+
+def save(
+    judge: Judge,
+    path: Path | str,
+    *,
+    training: Mapping[str, Any] | None = None,
+    certificate: Mapping[str, Any] | None = None,
+    lm: str | None = None,
+) -> None:
+    """Write a judge file, whole or not at all.
+
+    Args:
+        path: ends in `.judge.json`.
+        training: how the judge came to be, as JSON; see the module.
+        certificate: what is guaranteed of it, as JSON.
+        lm: `provider/model` or `role=provider/model,...`; None takes the LMs that the judge is bound to.
+
+    Raises:
+        DeclarationError: another ending, a judge that the registry cannot build again, something that is not JSON, or
+            a model string with a key.
+    """
+    path = Path(path)
+    if not path.name.endswith(SAVED):
+        raise DeclarationError(f"judge file {path}: a judge is saved as JSON. Give a name that ends in {SAVED}.")
+    who = f"judge {judge.name!r}"
+    try:
+        made = JudgeFile(
+            judge=saved(judge, lm),
+            training=as_json(training or {}),
+            certificate=None if certificate is None else as_json(certificate),
+            versions=versions(),
+        )
+        text = json.dumps(made.model_dump(mode="json"), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    except ValidationError as error:
+        raise DeclarationError(f"{who} cannot be saved: {explain(error)}") from None
+    except (TypeError, ValueError) as error:
+        raise DeclarationError(f"{who} cannot be saved: {error}. Keep to JSON values: texts, numbers, lists.") from None
+    again = built(_parsed(text, who).judge, f"{who} cannot be saved")
+    if not alike(judge, again) or saved(again, lm) != made.judge:
+        raise DeclarationError(
+            f"{who} cannot be saved: the registry's {made.judge.program!r} is another judge. Register yours under its "
+            "own name by an entry point (docs/your-own-judge.md), or declare it in YAML."
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, text)
+
+
+def read(path: Path | str) -> JudgeFile:
+    """What a judge file says.
+
+    Raises:
+        DeclarationError: no such file, one that was cut off or edited wrongly, or of a format that is not known.
+    """
+    who = f"judge file {path}"
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise DeclarationError(f"{who}: cannot be read ({error.strerror}). Give a file that ends in {SAVED}.") from None
+    except UnicodeDecodeError:
+        raise DeclarationError(f"{who}: is not text. Give a file that ends in {SAVED}.") from None
+    return _parsed(text, who)
+
+
+def load(path: Path | str, *, lm: str | None = None) -> Judge:
+    """The judge of a file, bound to the LMs that it was saved with, or to `lm` in their place.
+
+    Raises:
+        DeclarationError: see `read`; or the program is not installed, or not the one that was saved.
+    """
+    judge = built(read(path).judge, f"judge file {path}")
+    return judge.bind(lm) if lm else judge
+
+
+def fingerprint(path: Path | str) -> str:
+    """SHA-256, in hex, of all that verdicts depend on; training record, certificate and versions do not count."""
+    told = json.dumps(read(path).judge.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(told.encode()).hexdigest()
+
+
+def versions() -> dict[str, str]:
+    return {"dicast": __version__, "dspy": version("dspy"), "python": platform.python_version()}
+
+
+def _parsed(text: str, who: str) -> JudgeFile:
+    try:
+        given = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise DeclarationError(f"{who}: is not JSON ({error}): cut off, or edited. Save the judge anew.") from None
+    if not isinstance(given, dict) or "format" not in given:
+        raise DeclarationError(f"{who}: field 'format' is missing, so it is no judge file. dicast compile writes one.")
+    if given["format"] != FORMAT:
+        told = given.get("versions")
+        writer = told.get("dicast", "another version") if isinstance(told, dict) else "another version"
+        raise DeclarationError(
+            f"{who}: format {given['format']!r} was written by dicast {writer}, and dicast {__version__} reads format "
+            f"{FORMAT}. Use the dicast that wrote it, or compile anew."
+        )
+    try:
+        return JudgeFile.model_validate(given)
+    except ValidationError as error:
+        raise DeclarationError(f"{who}: {explain(error)} Mend the field, or save the judge anew.") from None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")

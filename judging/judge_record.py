@@ -1,0 +1,246 @@
+"""A judge as a record, and back: the program by name, and all that was learnt as data.
+
+Nothing of a record is ever run: the registry builds the program, and the record fills it in. One that does not fit the
+program is refused with the field that does not.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import dspy
+from dspy.predict.parameter import Parameter
+from pydantic import JsonValue, ValidationError
+
+from ..data.case import Record
+from ..data.readers import file_digest
+from ..data.rows import explain
+from ..data.verdict import Probability
+from ..engines.models import ModelString, Roles
+from ..errors import DeclarationError, DicastError
+from .cascade import Cascade
+from .composite import Composite
+from .heads import Head
+from .hparam import HParam
+from .judge import Judge
+from .panel import Panel
+from .registry import YAML, fresh
+from .stage import Stage
+from .yaml_judge import Declaration, DeclaredJudge
+
+COMPOSITES: dict[str, type[Panel | Cascade]] = {Panel.name: Panel, Cascade.name: Cascade}
+
+
+class SavedField(Record):
+    """One input or output of a signature, as it is put into words."""
+
+    name: str
+    prefix: str
+    description: str
+
+
+class SavedStage(Record):
+    """What can be learnt of one stage; `decisions` are DSPy's settings of outputs read from probabilities."""
+
+    instructions: str
+    fields: tuple[SavedField, ...]
+    demos: tuple[dict[str, JsonValue], ...] = ()
+    decisions: dict[str, JsonValue] = {}
+
+
+class SavedJudge(Record):
+    """A judge, or with `members` a panel or a cascade.
+
+    `declaration` is what the file of a YAML judge says; `files` are the SHA-256 of files that settings name; `learned`
+    is what the program's own parameters hold, such as priorities of criteria; `lm` is model strings by role, empty for
+    a judge without LMs of its own.
+    """
+
+    program: str
+    declaration: dict[str, JsonValue] | None = None
+    settings: dict[str, JsonValue] = {}
+    files: dict[str, str] = {}
+    stages: dict[str, SavedStage] = {}
+    learned: dict[str, dict[str, JsonValue]] = {}
+    lm: dict[str, str] = {}
+    head: Head | None = None
+    threshold: Probability | None = None
+    members: tuple["SavedJudge", ...] = ()
+
+
+def saved(judge: Judge, lm: str | None = None) -> SavedJudge:
+    """The judge as a record; `lm` as for `save`."""
+    seats = tuple(saved(member, lm) for member in _members(judge))
+    settings = {name: hparam.value for name, hparam in _own(judge, HParam).items()}
+    return SavedJudge(
+        program=judge.name,
+        declaration=_as_declared(judge.declaration) if isinstance(judge, DeclaredJudge) else None,
+        settings=settings,
+        files={name: file_digest(Path(name)) for name in map(str, settings.values()) if _is_file(name)},
+        stages={name: _saved_stage(stage) for name, stage in _stages(judge).items()},
+        learned={name: as_json(learned.dump_state()) for name, learned in _learned(judge).items()},
+        lm={} if seats else _models(judge, lm),
+        head=judge.head,
+        threshold=judge.threshold,
+        members=seats,
+    )
+
+
+def built(record: SavedJudge, who: str) -> Judge:
+    """The judge of a record; `who` begins the messages of errors.
+
+    Raises:
+        DeclarationError: the program is not installed, or the record does not fit it.
+    """
+    try:
+        return _filled(record)
+    except DicastError as error:
+        raise DeclarationError(f"{who}: {error}") from None
+
+
+def untaught(taught: SavedJudge) -> SavedJudge:
+    """The same program as it comes, without anything learnt, to compare with.
+
+    Raises:
+        DeclarationError: the program is not installed.
+    """
+    return saved(_program(taught), lm=None)
+
+
+def _filled(record: SavedJudge) -> Judge:
+    judge = _program(record)
+    if isinstance(judge, Composite):
+        judge.members = [_filled(member) for member in record.members]
+    for name, known in record.files.items():
+        if not Path(name).is_file() or file_digest(Path(name)) != known:
+            raise DeclarationError(f"the settings name {name}, which is gone or has changed. Bring it back.")
+    judge.set(**record.settings)
+    _fill_stages(judge, record)
+    _fill_learned(judge, record)
+    judge.head, judge.threshold = record.head, record.threshold
+    if record.lm:
+        judge.bind(Roles({role: ModelString.parse(model).identity for role, model in record.lm.items()}))
+        for stage in judge.stages():
+            stage.use(stage.model, trusted=False)
+    return judge
+
+
+def _program(record: SavedJudge) -> Judge:
+    """The program of a record, as it comes."""
+    if record.program in COMPOSITES:
+        return COMPOSITES[record.program]([_program(member) for member in record.members])
+    if record.declaration is None:
+        return fresh(record.program)
+    try:
+        return DeclaredJudge(Declaration.model_validate(record.declaration))
+    except ValidationError as error:
+        raise DeclarationError(f"field 'judge.declaration': {explain(error)} Mend it, or compile anew.") from None
+
+
+def _as_declared(declaration: Declaration) -> dict[str, Any]:
+    """What a YAML file of this declaration would say."""
+    told = declaration.model_dump(mode="json", exclude_none=True)
+    return told | ({"scale": "{}..{}".format(*declaration.scale)} if declaration.scale else {})
+
+
+def _is_file(setting: str) -> bool:
+    return setting.endswith(YAML) and Path(setting).is_file()
+
+
+def alike(judge: Judge, other: Judge) -> bool:
+    """Whether both are of one class, and so are their members."""
+    seats, others = _members(judge), _members(other)
+    return type(judge) is type(other) and len(seats) == len(others) and all(map(alike, seats, others))
+
+
+def _members(judge: Judge) -> list[Judge]:
+    return judge.members if isinstance(judge, Composite) else []
+
+
+def _own(judge: Judge, kind: type[Parameter]) -> dict[str, Any]:
+    """The judge's parameters of a kind by name, without those of its members."""
+    found = {name: value for name, value in judge.named_parameters() if isinstance(value, kind)}
+    return {name: value for name, value in found.items() if not name.startswith("members[")}
+
+
+def _learned(judge: Judge) -> dict[str, Any]:
+    """The program's own parameters, such as priorities of criteria, by name."""
+    own = _own(judge, Parameter).items()
+    return {name: value for name, value in own if not isinstance(value, HParam | dspy.Predict)}
+
+
+def _stages(judge: Judge) -> dict[str, Stage]:
+    """The judge's own stages by name; DSPy's `named_parameters` would leave out those marked as compiled."""
+    named = {name.removeprefix("self."): stage for name, stage in judge.named_sub_modules(Stage)}
+    return {name: stage for name, stage in named.items() if not name.startswith("members[")}
+
+
+def _saved_stage(stage: Stage) -> SavedStage:
+    state = stage.ask.dump_state()
+    told = zip(stage.ask.signature.fields, state["signature"]["fields"], strict=True)
+    return SavedStage(
+        instructions=state["signature"]["instructions"],
+        fields=tuple(SavedField(name=name, **one) for name, one in told),
+        demos=tuple(as_json(demo) for demo in state["demos"]),
+        decisions=as_json(state.get("fields", {})),
+    )
+
+
+def _fill_stages(judge: Judge, record: SavedJudge) -> None:
+    stages = _stages(judge)
+    _same("stages", stages, record.stages)
+    for name, kept in record.stages.items():
+        ask = stages[name].ask
+        # DSPy tells the fields of a saved signature apart by their position alone; here they are named.
+        told = {one.name: {"prefix": one.prefix, "description": one.description} for one in kept.fields}
+        _same(f"stages.{name}.fields", ask.signature.fields, told)
+        fields = [told[field] for field in ask.signature.fields]
+        state: dict[str, Any] = {
+            "traces": [],
+            "train": [],
+            "demos": [dict(demo) for demo in kept.demos],
+            "signature": {"instructions": kept.instructions, "fields": fields},
+            "fields": kept.decisions,
+            "lm": None,
+        }
+        try:
+            ask.load_state(state)
+        except (ValueError, TypeError) as error:
+            raise DeclarationError(
+                f"field 'judge.stages.{name}.decisions': {error}. Mend it, or compile anew."
+            ) from None
+
+
+def _fill_learned(judge: Judge, record: SavedJudge) -> None:
+    learned = _learned(judge)
+    _same("learned", learned, record.learned)
+    for name, state in record.learned.items():
+        try:
+            learned[name].load_state(state)
+        except (KeyError, ValueError, TypeError) as error:
+            raise DeclarationError(f"field 'judge.learned.{name}': {error!r}. Mend it, or compile anew.") from None
+
+
+def _same(field: str, ours: Iterable[str], theirs: Iterable[str]) -> None:
+    if set(ours) != set(theirs):
+        raise DeclarationError(
+            f"field 'judge.{field}' names {', '.join(theirs) or 'none'}, and the program has "
+            f"{', '.join(ours) or 'none'}. Use the dicast that wrote it, or compile anew."
+        )
+
+
+def _models(judge: Judge, lm: str | None) -> dict[str, str]:
+    """The model strings by role, each with the endpoint that it means here; one entry where all are the same."""
+    models = {stage.role: stage.model for stage in judge.stages()}
+    if lm:
+        models = dict(Roles.parse(lm))
+    elif len(set(models.values())) == 1:
+        models = {"judge": next(iter(models.values()))}
+    models = {role: model for role, model in models.items() if model}
+    return {role: ModelString.parse(model).identity for role, model in models.items()}
+
+
+def as_json(value: Mapping[str, Any]) -> Any:
+    """The value as it comes back from JSON: tuples as lists."""
+    return json.loads(json.dumps(value, allow_nan=False))

@@ -1,0 +1,178 @@
+"""A judge declared in YAML, for people who write no Python: instructions, criteria, a scale.
+
+Each criterion is a question of its own, asked at once with the others, and is merged with its weight.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import dspy
+import yaml
+from pydantic import Field, ValidationError, field_validator, model_validator
+
+from ..data import Case, Verdict
+from ..data.case import NonEmpty, Record, Text
+from ..data.rows import explain, parse_scale
+from ..engines.concurrency import concurrently
+from ..errors import DeclarationError
+from .answer_types import MOST_LEVELS
+from .signature_judge import SignatureJudge
+from .signature_schema import FENCED, PAIR, SCORES, SINGLE
+
+MOST_SCORES = 101  # 0..100; every score is listed in the schema of the answer
+NEEDS = "It needs `judges`, `instructions` and `criteria`; `scale` or `levels` for texts (docs/your-own-judge.md)."
+
+
+class Criterion(Record):
+    """One quality, what it means, and how much it weighs beside the others; plain words are a criterion too."""
+
+    name: NonEmpty
+    description: Text = ""
+    weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plain_words(cls, given: Any) -> Any:
+        return {"name": given} if isinstance(given, str) else given
+
+    @property
+    def told(self) -> str:
+        return f"{self.name}: {self.description}" if self.description else self.name
+
+
+class Declaration(Record):
+    """What the file says. `scale` is the lowest and the highest score; `levels` names the scores 1, 2, ... instead."""
+
+    name: NonEmpty
+    judges: Literal["pairs", "texts"]
+    instructions: NonEmpty
+    criteria: Annotated[tuple[Criterion, ...], Field(min_length=1)]
+    scale: tuple[int, int] | None = None
+    levels: Annotated[tuple[NonEmpty, ...], Field(min_length=2, max_length=MOST_LEVELS)] | None = None
+    tie: bool = False
+    profile: bool = False
+    explain: bool = False
+    readout: Literal["generate", "probability"] = "generate"
+    order: Literal["one", "both"] = "both"
+    tie_threshold: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+
+    @field_validator("scale", mode="before")
+    @classmethod
+    def _whole_numbers(cls, given: Any) -> tuple[int, int] | None:
+        if given is None:
+            return None
+        lo, hi = parse_scale(str(given))
+        if lo != int(lo) or hi != int(hi) or hi - lo >= MOST_SCORES:
+            raise ValueError(f"give whole numbers, at most {MOST_SCORES} of them, as in 1..5")
+        return int(lo), int(hi)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.scale and self.levels:
+            raise ValueError("`scale` and `levels` exclude one another; keep one of them")
+        if self.judges == "texts" and not self.ends:
+            raise ValueError("texts are scored; give `scale`, as in 1..5, or `levels`")
+        if self.tie and (self.judges == "texts" or self.ends):
+            raise ValueError("`tie` is for pairs judged by letters; equal scores tie anyway. Leave it out")
+        if self.explain and self.readout == "probability":
+            raise ValueError("`explain` needs readout: generate; nothing is written when probabilities are read")
+        if self.ends and self.readout == "probability" and (count := self.ends[1] - self.ends[0] + 1) > MOST_LEVELS:
+            raise ValueError(
+                f"readout: probability reads at most {MOST_LEVELS} levels, but `scale` has {count}; "
+                "use readout: generate, or a shorter scale"
+            )
+        names = [criterion.name.casefold() for criterion in self.criteria]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice:
+            raise ValueError(f"criterion {twice!r} stands there twice; keep one of them")
+        return self
+
+    @property
+    def ends(self) -> tuple[int, int] | None:
+        """The lowest and the highest score; None for letters."""
+        return (1, len(self.levels)) if self.levels else self.scale
+
+
+class DeclaredJudge(SignatureJudge):
+    """Judges by each criterion of a declaration. Calls: those of `SignatureJudge`, for each criterion."""
+
+    fills = (*SignatureJudge.fills, "criterion")
+
+    def __init__(self, declaration: Declaration) -> None:
+        super().__init__(
+            signature_of(declaration),
+            name=declaration.name,
+            readout=declaration.readout,
+            order=declaration.order,
+            tie_threshold=declaration.tie_threshold,
+            levels=declaration.levels or (),
+        )
+        self.declaration, self.criteria = declaration, declaration.criteria
+
+    def assess(self, case: Case) -> Verdict:
+        found = concurrently(lambda one: self.findings(case, one.name, criterion=one.told), self.criteria)
+        weighted = [
+            finding.model_copy(update={"weight": criterion.weight})
+            for criterion, findings in zip(self.criteria, found, strict=True)
+            for finding in findings
+        ]
+        return self.verdict(case, weighted)
+
+
+def read_judge(path: str) -> DeclaredJudge:
+    """The judge that a YAML file declares; without a `name` it is called as the file is.
+
+    Raises:
+        DeclarationError: the file cannot be read, is not YAML, or declares no judge.
+    """
+    try:
+        given = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DeclarationError(f"judge {path}: cannot be read ({error.strerror}). Give a YAML file.") from None
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: not UTF-8, or a date that is none
+        raise DeclarationError(f"judge {path}: not YAML ({' '.join(str(error).split())}). Mend the file.") from None
+    if not isinstance(given, Mapping):
+        raise DeclarationError(f"judge {path}: holds no fields. {NEEDS}")
+    try:
+        return DeclaredJudge(Declaration.model_validate({"name": Path(path).stem, **given}))
+    except ValidationError as error:
+        raise DeclarationError(f"judge {path}: {explain(error)} {NEEDS}") from None
+
+
+def signature_of(declaration: Declaration) -> type[dspy.Signature]:
+    """The contract of one question, in wording that serves both readouts: an explanation, where it is wanted, comes
+    before the verdict."""
+    texts = PAIR if declaration.judges == "pairs" else SINGLE
+    fields: dict[str, Any] = {"request": (str, dspy.InputField())}
+    if declaration.profile:
+        fields["profile"] = (str, dspy.InputField(desc="the person to judge for"))
+    fields |= {name: (str, dspy.InputField()) for name in texts}
+    fields["criterion"] = (str, dspy.InputField(desc="what to judge by"))
+    if declaration.explain:
+        fields["explanation"] = (str, dspy.OutputField(desc="one or two sentences that say why"))
+    task, verdict = _scored(declaration) if declaration.ends else _lettered(declaration)
+    made: type[dspy.Signature] = dspy.Signature(
+        fields | verdict, "\n".join([declaration.instructions, task, FENCED]), signature_name="Declared"
+    )
+    return made
+
+
+def _scored(declaration: Declaration) -> tuple[str, dict[str, Any]]:
+    """The task in words and the outputs, for scores."""
+    lo, hi = declaration.ends or (0, 0)
+    is_pair = declaration.judges == "pairs"
+    named = ", ".join(f"{level} {name}" for level, name in enumerate(declaration.levels or (), start=1))
+    scale = f": {named}" if named else f", from {lo} (worst) to {hi} (best)"
+    kind: Any = Literal[tuple(range(lo, hi + 1))]
+    asked = dict(zip(SCORES, ("response A", "response B"), strict=True)) if is_pair else {"score": "the response"}
+    outputs = {name: (kind, dspy.OutputField(desc=f"How good is {it} by the criterion?")) for name, it in asked.items()}
+    return f"Score {'both responses' if is_pair else 'the response'} by the criterion alone{scale}.", outputs
+
+
+def _lettered(declaration: Declaration) -> tuple[str, dict[str, Any]]:
+    """The task in words and the output, for letters."""
+    tie = ", or C if both are equally good" if declaration.tie else ""
+    kind: Any = Literal["A", "B", "C"] if declaration.tie else Literal["A", "B"]
+    question = f"By the criterion, which response is better, A or B{tie}?"
+    return "Judge by the criterion alone.", {"better": (kind, dspy.OutputField(desc=question))}

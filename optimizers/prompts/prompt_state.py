@@ -1,0 +1,129 @@
+"""The wording of a judge: what each stage's prompt says of the task, and the demos that it shows, as JSON.
+
+An optimizer's wording is put into a copy of the judge, never the other way round: structure, LMs, head and the classes
+of signatures stay out of its reach. A sentence that tells a model that fenced texts are material, not orders, survives
+every rewriting.
+"""
+
+import copy
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import dspy
+from dspy.experimental import Choice, Noul, Score
+from dspy.predict.predict import serialize_object
+
+from ...data import Case
+from ...data.case import Record
+from ...engines.token_probabilities import YesNoLM, options_of
+from ...judging.delimiters import defuse, unfenced
+from ...judging.judge import Judge
+from ...judging.stage import Stage
+
+FENCE = "<<<"
+SENTENCE = re.compile(r"(?<=[.!?])\s+")
+
+Program = TypeVar("Program", bound=Judge)
+
+
+class Wording(Record):
+    """One stage's instructions and demos; a demo holds the stage's inputs and outputs by name."""
+
+    instructions: str
+    demos: tuple[dict[str, Any], ...] = ()
+
+
+Wordings = Mapping[str, Wording]
+
+
+def stages_of(judge: Judge) -> dict[str, Stage]:
+    """The stages by their path in the judge, as in `judge_pair` or `members[0].prefer`."""
+    return {path.removeprefix("self."): stage for path, stage in judge.named_sub_modules(Stage)}
+
+
+def wordings_of(judge: Judge) -> dict[str, Wording]:
+    return {path: wording_of(stage.ask) for path, stage in stages_of(judge).items()}
+
+
+def wording_of(predictor: dspy.Predict) -> Wording:
+    """What a predictor says; its demos come from an optimizer or from a file."""
+    demos = tuple({name: serialize_object(value) for name, value in dict(demo).items()} for demo in predictor.demos)
+    return Wording(instructions=predictor.signature.instructions, demos=demos)
+
+
+def worded(judge: Program, wordings: Wordings) -> Program:
+    """A copy of the judge with these stages' wording; nothing of DSPy's marks of compilation is left in it.
+
+    DSPy leaves a sub-module that is marked as compiled out of every list of parameters, so that it is neither saved
+    nor optimised.
+    """
+    changed = copy.deepcopy(judge)
+    for path, stage in stages_of(changed).items():
+        if path in wordings:
+            wording, signature = wordings[path], stage.ask.signature
+            if wording.instructions != signature.instructions:
+                told = with_fence(wording.instructions, signature.instructions)
+                stage.ask.signature = signature.with_instructions(told)
+            stage.ask.demos = [dspy.Example(**demo) for demo in wording.demos]
+    for _, module in changed.named_sub_modules(dspy.Module):
+        module._compiled = False
+    return changed
+
+
+def with_fence(instructions: str, before: str) -> str:
+    """The instructions with the sentences about the fence that stood in those before, where they say nothing of it."""
+    if FENCE in instructions:
+        return instructions
+    kept = [" ".join(sentence.split()) for sentence in SENTENCE.split(before) if FENCE in sentence]
+    return "\n\n".join([instructions.strip(), *([" ".join(kept)] if kept else [])])
+
+
+def demonstrated(judge: Judge, case: Case) -> bool:
+    """Whether a demo shows a text of the case: what the judge then says of it shows nothing."""
+    texts = {defuse(candidate.text).strip() for candidate in case.candidates} - {""}
+    demos = (demo for wording in wordings_of(judge).values() for demo in wording.demos)
+    return any(unfenced(value) in texts for demo in demos for value in demo.values() if isinstance(value, str))
+
+
+def digest_of(wordings: Wordings) -> str:
+    """Equal for equal wordings."""
+    told = {path: wording.model_dump() for path, wording in sorted(wordings.items())}
+    return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def plain_inputs(stage: Stage, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """A stage's inputs as JSON."""
+    return {name: serialize_object(inputs[name]) for name in stage.ask.signature.input_fields if name in inputs}
+
+
+def plain_outputs(stage: Stage, outputs: Mapping[str, Any]) -> dict[str, Any]:
+    """A stage's outputs as JSON, as a demo must show them: a reading of probabilities as the one token asked for."""
+    return {
+        name: _mark(stage, outputs[name])
+        if isinstance(outputs[name], Choice | Noul | Score)
+        else serialize_object(outputs[name])
+        for name in stage.ask.signature.output_fields
+        if name in outputs
+    }
+
+
+def _mark(stage: Stage, answer: Any) -> str:
+    """The most probable option's mark, which the readout would have taken for the answer."""
+    kind = next(kind for kind in (Noul, Score, Choice) if isinstance(answer, kind))
+    if kind is Noul and issubclass_of(stage.reader, YesNoLM):
+        return "Yes" if answer.value else "No"
+    marks, options = options_of({"type": kind.__name__.lower(), "criteria": type(answer).criteria()})
+    if kind is Score:
+        shares = answer.probabilities or {round(answer.value): 1.0}
+        said = str(max(shares, key=lambda level: shares[level]))
+    else:
+        said = str(answer.value).lower() if kind is Noul else str(answer.value)
+    return marks[list(options).index(said)]
+
+
+def issubclass_of(maker: Any, kind: type) -> bool:
+    """Whether a stage's reader is a class of this kind; a reader may be any function."""
+    return isinstance(maker, type) and issubclass(maker, kind)

@@ -1,0 +1,1 @@
+"""Preparations: cases rewritten before they are judged."""

@@ -1,0 +1,85 @@
+"""A preparation: a `dspy.Module` from a Case to the Case that is judged in its place.
+
+Texts are those of the candidates and of the reviewer's history; comments go with their text. Equal texts of a case
+become equal texts, so that a text to judge is still found when it stands in the history.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from ..data import Case, Comparison, Review, Reviewer
+from ..judging.hparam import HParam
+from ..judging.module_base import Staged
+
+
+class Preparation(Staged):
+    """Base of all preparations. A subclass builds its stages in `__init__` and returns the new case from `prepare`."""
+
+    kind: ClassVar[str] = "preparation"
+
+    def forward(self, case: Case) -> Case:
+        """The prepared case; its calls are charged to the context's ledger.
+
+        Raises:
+            ExecutionError: the model gave nothing that can be used, or the budget is used up.
+            DeclarationError: a model cannot be used at all.
+        """
+        return self.prepare(case)
+
+    async def aforward(self, case: Case) -> Case:
+        """A call in a thread: sync and async calls then share DSPy's cache, whose keys differ between the two."""
+        return await asyncio.to_thread(self, case)
+
+    def prepare(self, case: Case) -> Case:
+        """The prepared case."""
+        raise NotImplementedError
+
+
+class Chain(Preparation):
+    """Preparations one after the other; no two have a parameter of the same name."""
+
+    def __init__(self, steps: Sequence[Preparation]) -> None:
+        super().__init__()
+        self.steps = list(steps)
+        self.name = ",".join(step.name for step in steps)
+
+    def prepare(self, case: Case) -> Case:
+        for step in self.steps:
+            case = step(case)
+        return case
+
+    def hparams(self) -> dict[str, HParam]:
+        return {name: hparam for step in self.steps for name, hparam in step.hparams().items()}
+
+
+def texts_of(case: Case) -> dict[str, list[str]]:
+    """Every different text of the case, each with the comments on it."""
+    found: dict[str, list[str]] = {candidate.text: [] for candidate in case.candidates}
+    if isinstance(case.profile, Reviewer):
+        for review in case.profile.reviews:
+            found.setdefault(review.text, []).append(review.comment)
+        for one in case.profile.comparisons:
+            found |= {text: found.get(text, []) for text in (one.response_a, one.response_b)}
+    return found
+
+
+def rewritten(
+    case: Case,
+    text: Callable[[str], str],
+    comment: Callable[[Review], str] = lambda review: review.comment,
+    **meta: Any,
+) -> Case:
+    """The case with each text, and each comment of a review, replaced by what the functions give; `meta` is added."""
+    candidates = tuple(one.model_copy(update={"text": text(one.text)}) for one in case.candidates)
+    profile = case.profile
+    if isinstance(profile, Reviewer):
+        reviews = tuple(
+            Review(text=text(review.text), comment=comment(review), score=review.score) for review in profile.reviews
+        )
+        comparisons = tuple(
+            Comparison(response_a=text(one.response_a), response_b=text(one.response_b), label=one.label)
+            for one in profile.comparisons
+        )
+        profile = profile.model_copy(update={"reviews": reviews, "comparisons": comparisons})
+    return case.model_copy(update={"candidates": candidates, "profile": profile, "meta": case.meta | meta})

@@ -1,0 +1,103 @@
+"""`zero-shot` and `reminder`: the model chooses the answer itself, without a guideline (the baselines of PREF).
+
+The options are shown in an order drawn from their texts and the seed, so the caller's order cannot matter: permuting
+the options permutes the choice, exactly.
+"""
+
+import math
+import random
+import string
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import dspy
+from dspy.experimental import Choice
+
+from ..data import Case, Finding, Verdict
+from ..data.case import Letter
+from ..errors import DeclarationError
+from ..judging.aggregate import best
+from ..judging.hparam import HParam
+from ..judging.judge import Judge, show
+from ..judging.stage import Stage
+from ..signatures import pref as signatures
+
+MOST_OPTIONS = 20  # a server lists at most 20 alternatives of a token
+
+
+class Choose(Judge):
+    """Chooses the best of several answers. One call.
+
+    Args:
+        remind: one sentence asks to take into account what the person said earlier.
+        readout: "generate" or "probability".
+        seed: draws the order in which options are shown.
+    """
+
+    name = "zero-shot"
+
+    def __init__(self, *, remind: bool = False, readout: str = "generate", seed: int = 0) -> None:
+        super().__init__()
+        self.name = "reminder" if remind else "zero-shot"
+        self.remind = remind
+        self.readout = HParam(readout, ("generate", "probability"))
+        self.seed = HParam(seed)
+        self.choose = Stage(signatures.Reminder if remind else signatures.ZeroShot, "choice", max_tokens=16)
+        self.choose_probability = Stage(
+            signatures.ReminderProbability if remind else signatures.ZeroShotProbability, "choice"
+        )
+
+    def assess(self, case: Case) -> Verdict:
+        count = len(case.candidates)
+        if not 2 <= count <= MOST_OPTIONS:
+            raise DeclarationError(
+                f"judge {self.name!r}: case {case.id!r} has {count} candidates. Give 2 to {MOST_OPTIONS} options."
+            )
+        shown, letters = show(case), string.ascii_uppercase[:count]
+        order = drawn_order([candidate.text for candidate in case.candidates], f"{self.seed.value}\0{case.query}")
+        inputs = {
+            "earlier": shown.profile,
+            "question": shown.request,
+            "options": "\n".join(f"{a}. {shown.responses[index]}" for a, index in zip(letters, order, strict=True)),
+        }
+        names: Sequence[Letter | int] = ("a", "b") if count == 2 else range(count)
+        shares, coverage = self._read(inputs, letters)
+        by_text: dict[str, list[float]] = {}
+        for index, share in zip(order, shares, strict=True):
+            by_text.setdefault(case.candidates[index].text, []).append(share)
+        # Equal texts share what was given to either, so that none is preferred to its like.
+        by_candidate = {
+            str(name): math.fsum(given := by_text[candidate.text]) / len(given)
+            for name, candidate in zip(names, case.candidates, strict=True)
+        }
+        finding = Finding(criterion="the model's own choice", distribution=by_candidate, coverage=coverage)
+        return Verdict(
+            case_id=case.id,
+            winner=best(list(by_candidate.values())),
+            distribution=by_candidate,
+            certainty=max(by_candidate.values()),
+            scores=tuple(by_candidate.values()) if coverage is not None else None,
+            findings=(finding,),
+        )
+
+    def _read(self, inputs: dict[str, str], letters: str) -> tuple[list[float], float | None]:
+        """The share of each shown option, and the coverage when it was read."""
+        if self.readout.value == "probability":
+            kind: Any = Choice[tuple((letter, None) for letter in letters)]
+            answer = self.choose_probability(signature=_asking(self.choose_probability, kind), **inputs)
+            return [answer.chosen.probabilities[letter] for letter in letters], answer.coverage
+        chosen = self.choose(signature=_asking(self.choose, Literal[tuple(letters)]), **inputs).chosen
+        return [float(letter == chosen) for letter in letters], None
+
+
+def drawn_order(texts: Sequence[str], seed: str) -> list[int]:
+    """The indices of the texts in an order that depends on the texts and the seed alone, not on their order."""
+    order = sorted(range(len(texts)), key=lambda index: texts[index])
+    random.Random("\0".join([seed, *sorted(texts)])).shuffle(order)
+    return order
+
+
+def _asking(stage: Stage, kind: Any) -> type[dspy.Signature]:
+    """The stage's signature with as many letters as there are options."""
+    asked: type[dspy.Signature] = stage.ask.signature.with_updated_fields("chosen", type_=kind)
+    return asked

@@ -1,0 +1,247 @@
+"""Scoring without a reference: explicit scores, the implicit score, pairwise forms (arXiv 2304.00723).
+
+What the texts are is the parameter `task`: a name of `data/tasks.yaml`, a YAML file of a user's, or plain words. The
+aspect is the case's own.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, Self
+
+from ..data import Case, Finding, Verdict
+from ..data.task_descriptions import Task, task
+from ..data.verdict import Order
+from ..engines.concurrency import concurrently
+from ..engines.token_probabilities import TOP, YesNoLM, yes_no_mass
+from ..errors import DeclarationError, ParseFailure
+from ..judging.evidence import Reading, expected_level, levels_of, mean, rescaled, side_by_side
+from ..judging.hparam import HParam
+from ..judging.judge import Judge, in_case_order, orders, show, verdict_of
+from ..judging.stage import Stage, draws
+from ..signatures import reference_free as signatures
+
+PERCENT = (0.0, 100.0)
+POINT = 0.04  # log-odds per point of 0..100: one point of 1..5 weighs as much as 25 of these
+SAMPLES = 5  # of the forms that reason first
+MOST_SAMPLES = 20
+FORMS_WITH_ENDS = ("V1", "V2", "V5")
+
+
+class Scoring(Judge):
+    """What the three share: the task and its aspects, and texts scored one at a time."""
+
+    def __init__(self, wording: str) -> None:
+        super().__init__()
+        self.task = HParam(wording)
+
+    def set(self, **values: Any) -> Self:
+        super().set(**values)
+        task(self.task.value)  # a task that cannot be read is refused now rather than at the first case
+        return self
+
+    def aspect(self, case: Case) -> dict[str, str]:
+        """The inputs that say what is judged: the task's wording and the aspect with its meaning."""
+        return {"task": self._task().wording, "aspect": self._task().told(case.aspect)}
+
+    def _task(self) -> Task:
+        return task(self.task.value)
+
+
+class Explicit(Scoring):
+    """Scores each text 0..100, written by the model.
+
+    Forms: V1 both ends described; V2 the same in other words; V3 the aspect alone; V4 five described levels, put on
+    0..100; V5 reason first, then the score, sampled and averaged. Calls: one a text and sample.
+
+    Args:
+        form: "V1" .. "V5".
+        task: what the texts are (see the module).
+        samples: answers per text, averaged; 1 is greedy, 0 means the form's own (V5: 5, others: 1).
+        readout: "generate", or "probability", which reads the stars of V4 from one token.
+        tie_threshold: score differences of at most this many points are ties.
+    """
+
+    name = "explicit"
+
+    def __init__(
+        self,
+        *,
+        form: str = "V1",
+        task: str = "response",
+        samples: int = 0,
+        readout: str = "generate",
+        tie_threshold: float = 0.0,
+    ) -> None:
+        super().__init__(task)
+        self.form = HParam(form, ("V1", "V2", "V3", "V4", "V5"))
+        self.samples = HParam(samples, range(MOST_SAMPLES + 1))
+        self.readout = HParam(readout, ("generate", "probability"))
+        self.tie_threshold = HParam(tie_threshold, least=0.0)
+        self.score_v1 = Stage(signatures.ExplicitV1, "score", max_tokens=16)
+        self.score_v2 = Stage(signatures.ExplicitV2, "score", max_tokens=16)
+        self.score_v3 = Stage(signatures.ExplicitV3, "score", max_tokens=16)
+        self.score_v4 = Stage(signatures.ExplicitV4, "score", max_tokens=16)
+        self.score_v4_probability = Stage(signatures.ExplicitV4Probability, "score")
+        self.score_v5 = Stage(signatures.ExplicitV5, "score", max_tokens=240)
+
+    def assess(self, case: Case) -> Verdict:
+        if self.readout.value == "probability" and self.form.value != "V4":
+            raise DeclarationError(
+                f"judge 'explicit': form {self.form.value} is written. Use --readout generate, or --set form=V4."
+            )
+        shown = show(case)
+        told = self._wording(case)
+        readings = concurrently(lambda response: self._score(shown.request, response, told), shown.responses)
+        finding = side_by_side(told["aspect"], readings)
+        return verdict_of(case, [finding], tie_threshold=self.tie_threshold.value * POINT, score_weight=POINT)
+
+    def _wording(self, case: Case) -> dict[str, str]:
+        _, aspect = self._task().aspect(case.aspect)
+        told = self.aspect(case)
+        if self.form.value in FORMS_WITH_ENDS:
+            return told | {"worst": aspect.worst, "best": aspect.best}
+        if self.form.value == "V4":
+            levels = [f"{level}: {aspect.level(level)}" for level in range(1, 6)]
+            return told | {"levels": "\n".join(levels)}
+        return told
+
+    def _score(self, source: str, text: str, told: dict[str, str]) -> Reading:
+        inputs = {"source": source, "text": text, **told}
+        if self.readout.value == "probability":
+            answer = self.score_v4_probability(**inputs)
+            score = rescaled(expected_level(answer.stars), (1, 5), PERCENT)
+            return Reading(score, levels_of(answer.stars), answer.coverage)
+        return mean(draws(lambda: self._write(inputs), self._samples()))
+
+    def _write(self, inputs: dict[str, str]) -> Reading:
+        form = self.form.value
+        stage: Stage = getattr(self, f"score_{form.lower()}")
+        answer = stage(**inputs)
+        score = rescaled(answer.stars, (1, 5), PERCENT) if form == "V4" else float(answer.score)
+        return Reading(score, explanation=answer.reason.strip() if form == "V5" else "")
+
+    def _samples(self) -> int:
+        return self.samples.value or (SAMPLES if self.form.value == "V5" else 1)
+
+
+class Implicit(Scoring):
+    """Scores each text by how probable the model finds Yes, asked whether it is good: one call of one token a text.
+
+    With p_yes and p_no the probabilities on the yes- and no-words among the `top` most probable tokens, the score is
+    max(p_yes, 1 - p_no), in [0, 1] (section 3.1); as p_yes + p_no is at most 1, that is 1 - p_no. Where neither word is
+    among the tokens the formula would say 1; here the judgment is unscored.
+
+    Args:
+        task: what the texts are (see the module).
+        top: how many of the most probable tokens count, 1..20; the paper's model gave 5.
+        tie_threshold: score differences of at most this much are ties.
+    """
+
+    name = "implicit"
+
+    def __init__(self, *, task: str = "response", top: int = TOP, tie_threshold: float = 0.0) -> None:
+        super().__init__(task)
+        self.top = HParam(top, range(1, TOP + 1))
+        self.tie_threshold = HParam(tie_threshold, least=0.0)
+        self.ask_yes_no = Stage(signatures.Implicit, "score", reader=YesNoLM)
+
+    def assess(self, case: Case) -> Verdict:
+        shown = show(case)
+        told = self.aspect(case)
+        readings = concurrently(lambda response: self._score(shown.request, response, told), shown.responses)
+        return verdict_of(case, [side_by_side(told["aspect"], readings)], tie_threshold=self.tie_threshold.value)
+
+    def _score(self, source: str, text: str, told: dict[str, str]) -> Reading:
+        (evidence,) = self.ask_yes_no(source=source, text=text, **told).evidence
+        p_yes, p_no = yes_no_mass(evidence["words"], self.top.value)
+        if p_yes + p_no <= 0:
+            raise ParseFailure(f"stage 'score': neither yes nor no is among the {self.top.value} most probable tokens.")
+        return Reading(min(1.0, max(p_yes, 1 - p_no)), coverage=min(1.0, p_yes + p_no))
+
+
+class Pairwise(Scoring):
+    """Asks which of two texts is better by an aspect: A, B, or C for equally good.
+
+    Forms: V1 plain; V2 the question before the texts; V3 mirrored, which is worse; V4 reason first, sampled and voted.
+    Calls: one an order and sample.
+
+    Args:
+        form: "V1" .. "V4".
+        task: what the texts are (see the module).
+        samples: answers per order, voted; 1 is greedy, 0 means the form's own (V4: 5, others: 1).
+        readout: "generate", or "probability" (not V4).
+        order: "one" or "both".
+        tie_threshold: margins up to this many log-odds are ties.
+    """
+
+    name = "pairwise"
+
+    def __init__(
+        self,
+        *,
+        form: str = "V1",
+        task: str = "response",
+        samples: int = 0,
+        readout: str = "generate",
+        order: str = "both",
+        tie_threshold: float = 0.0,
+    ) -> None:
+        super().__init__(task)
+        self.form = HParam(form, ("V1", "V2", "V3", "V4"))
+        self.samples = HParam(samples, range(MOST_SAMPLES + 1))
+        self.readout = HParam(readout, ("generate", "probability"))
+        self.order = HParam(order, ("one", "both"))
+        self.tie_threshold = HParam(tie_threshold, least=0.0)
+        self.compare_v1 = Stage(signatures.PairwiseV1, "judgment", max_tokens=16)
+        self.compare_v2 = Stage(signatures.PairwiseV2, "judgment", max_tokens=16)
+        self.compare_v3 = Stage(signatures.PairwiseV3, "judgment", max_tokens=16)
+        self.compare_v4 = Stage(signatures.PairwiseV4, "judgment", max_tokens=240)
+        self.compare_v1_probability = Stage(signatures.PairwiseV1Probability, "judgment")
+        self.compare_v2_probability = Stage(signatures.PairwiseV2Probability, "judgment")
+        self.compare_v3_probability = Stage(signatures.PairwiseV3Probability, "judgment")
+
+    @property
+    def pairs_only(self) -> bool:
+        return True
+
+    def assess(self, case: Case) -> Verdict:
+        if self.readout.value == "probability" and self.form.value == "V4":
+            raise DeclarationError(
+                "judge 'pairwise': form V4 writes its reason first. Use --readout generate, or another form."
+            )
+        findings = concurrently(lambda order: self._compare(case, order), orders(self.order.value))
+        return verdict_of(case, findings, tie_threshold=self.tie_threshold.value)
+
+    def _compare(self, case: Case, order: Order) -> Finding:
+        shown = show(case, order)
+        told = self.aspect(case)
+        inputs = {"source": shown.request, "text_a": shown.responses[0], "text_b": shown.responses[1], **told}
+        form, coverage, reasons = self.form.value, None, ""
+        if self.readout.value == "probability":
+            stage: Stage = getattr(self, f"compare_{form.lower()}_probability")
+            answer = stage(**inputs)
+            shares, coverage = dict(answer["worse" if form == "V3" else "better"].probabilities), answer.coverage
+        else:
+            stage = getattr(self, f"compare_{form.lower()}")
+            answers = draws(lambda: stage(**inputs), self.samples.value or (SAMPLES if form == "V4" else 1))
+            shares = votes(answer["worse" if form == "V3" else "better"] for answer in answers)
+            reasons = _reasons(answers, order) if form == "V4" else ""
+        first, second = (shares["B"], shares["A"]) if form == "V3" else (shares["A"], shares["B"])
+        finding = Finding(
+            criterion=told["aspect"],
+            distribution={"a": first, "b": second, "tie": shares["C"]},
+            coverage=coverage,
+            explanation=reasons,
+        )
+        return in_case_order(finding, order)
+
+
+def votes(letters: Iterable[str]) -> dict[str, float]:
+    """The share of each of A, B and C among the answers."""
+    counts = Counter(letters)
+    return {letter: counts[letter] / counts.total() for letter in "ABC"}
+
+
+def _reasons(answers: Iterable[Any], order: Order) -> str:
+    note = " [shown in the other order: its A is b]" if order == "ba" else ""
+    return " | ".join(answer.reason.strip() for answer in answers) + note

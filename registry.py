@@ -1,0 +1,114 @@
+"""Named things that a user can choose, and add: judges, metrics, objectives, prompt optimizers, engines, preparations.
+
+A registry holds one kind of thing by name. Built-in entries register themselves: every module of the registry's package
+is imported the first time that a name is asked for, so a new entry is one new file. Entries of other packages are found
+by an entry-point group, as in `[project.entry-points."dicast.judges"]`.
+"""
+
+import difflib
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from threading import RLock
+from typing import Any, Generic, TypeVar
+
+from .errors import DeclarationError
+
+Entry = TypeVar("Entry")
+
+
+class Registry(Generic[Entry]):
+    """Entries by name, in the order of registration; plug-ins follow the built-in ones.
+
+    Args:
+        kind: what one entry is called in messages, such as "judge".
+        package: the package, relative to dicast, whose modules register the built-in entries, such as ".programs";
+            None where the module that owns the registry registers all of them.
+        group: the entry-point group of plug-ins, such as "dicast.judges".
+        convert: makes an entry of what an entry point loads, given its name; the identity by default.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        package: str | None,
+        group: str,
+        *,
+        convert: Callable[[str, Any], Entry] = lambda _, loaded: loaded,
+    ) -> None:
+        self.kind, self.package, self.group, self.convert = kind, package, group, convert
+        self._built_in: dict[str, Entry] = {}
+        self._plugins: dict[str, Entry | Exception] | None = None
+        self._imported = package is None
+        self._lock = RLock()
+
+    def add(self, name: str, entry: Entry) -> Entry:
+        """Register a built-in entry; raises DeclarationError when the name is taken."""
+        if name in self._built_in:
+            raise DeclarationError(f"{self.kind} {name!r}: registered twice. Give each a name of its own.")
+        self._built_in[name] = entry
+        return entry
+
+    def built_in(self) -> Mapping[str, Entry]:
+        """The entries of this package by name."""
+        with self._lock:
+            if not self._imported:
+                self._imported = True
+                package = import_module(str(self.package), __package__)
+                for module in sorted(module.name for module in pkgutil.iter_modules(package.__path__)):
+                    import_module(f"{package.__name__}.{module}")
+        return self._built_in
+
+    def plugins(self) -> Mapping[str, Entry | Exception]:
+        """The entries of other packages by name; an entry that cannot be loaded is its error."""
+        built_in = self.built_in()
+        with self._lock:
+            if self._plugins is None:
+                self._plugins = {point.name: self._loaded(point, built_in) for point in entry_points(group=self.group)}
+        return self._plugins
+
+    def _loaded(self, point: Any, built_in: Mapping[str, Entry]) -> Entry | Exception:
+        if point.name in built_in:
+            return DeclarationError(f"{point.value} has the name of a built-in {self.kind}; rename it")
+        try:
+            return self.convert(point.name, point.load())
+        except Exception as error:  # the import of another package may fail in any way, and must not break ours
+            return error
+
+    def find(self, name: str, hint: str = "") -> Entry:
+        """The entry of this name.
+
+        Args:
+            hint: ends the message when there is none and no similar name.
+
+        Raises:
+            DeclarationError: there is no such entry, or its package cannot be loaded.
+        """
+        entry = self.built_in().get(name) or self.plugins().get(name)
+        if isinstance(entry, Exception):
+            raise DeclarationError(
+                f"{self.kind} {name!r}: its package cannot be loaded ({entry}). Repair or remove the package."
+            )
+        if entry is None:
+            close = difflib.get_close_matches(name, self.names(), n=1)
+            advice = f"Did you mean {close[0]!r}?" if close else hint or f"Use one of {', '.join(self.names())}."
+            raise DeclarationError(f"{self.kind} {name!r}: there is none of this name. {advice}")
+        return entry
+
+    def names(self) -> list[str]:
+        """All names, those of plug-ins that cannot be loaded included."""
+        return [*self.built_in(), *(name for name in self.plugins() if name not in self.built_in())]
+
+    def __iter__(self) -> Iterator[Entry]:
+        """The entries that can be used."""
+        yield from self.built_in().values()
+        yield from (entry for entry in self.plugins().values() if not isinstance(entry, Exception))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.built_in() or name in self.plugins()
+
+    def reset(self) -> None:
+        """Look for plug-ins again the next time that a name is asked for."""
+        with self._lock:
+            self._plugins = None

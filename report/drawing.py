@@ -1,0 +1,152 @@
+"""Matplotlib figures as inline SVG that takes its colours and its font from the page.
+
+Every role of a colour is drawn in a colour of its own that nothing else has, and is then replaced by a CSS variable,
+so that one drawing serves the light and the dark page. Text stays text. The same figure gives the same bytes.
+"""
+
+import io
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from ..errors import DeclarationError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+INK, SOFT, LINE, JUDGE, PEOPLE, BASE, PAPER, THIRD = (f"#0101{index:02x}" for index in range(1, 9))
+_VARIABLES = {
+    INK: "--ink",
+    SOFT: "--soft",
+    LINE: "--line",
+    JUDGE: "--judge",
+    PEOPLE: "--people",
+    BASE: "--base",
+    PAPER: "--card",
+    THIRD: "--third",
+}
+TEXT = 12.5  # px
+SMALL = 11.5
+_STYLE = {
+    "svg.fonttype": "none",
+    "text.parse_math": False,  # a system may be called $x$
+    "text.color": INK,
+    "font.family": ["DejaVu Sans"],  # comes with matplotlib, so that measures of text are the same everywhere
+    "font.size": TEXT,
+    "axes.edgecolor": LINE,
+    "axes.labelcolor": SOFT,
+    "axes.labelsize": SMALL,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.spines.left": False,
+    "axes.linewidth": 1.0,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.unicode_minus": True,
+    "grid.color": LINE,
+    "grid.linewidth": 0.8,
+    "xtick.color": LINE,
+    "ytick.color": LINE,
+    "xtick.labelcolor": SOFT,
+    "ytick.labelcolor": SOFT,
+    "xtick.labelsize": SMALL,
+    "ytick.labelsize": SMALL,
+    "xtick.major.size": 0,
+    "ytick.major.size": 0,
+    "xtick.major.pad": 6,
+    "ytick.major.pad": 6,
+    "lines.solid_capstyle": "round",
+}
+
+
+@dataclass(frozen=True)
+class Margins:
+    """What is left free around the axes, in px."""
+
+    left: float = 48
+    right: float = 14
+    top: float = 14
+    bottom: float = 40
+
+    def shares(self, width: float, height: float) -> dict[str, float]:
+        """Where the axes begin and end, in shares of the figure."""
+        return {
+            "left": self.left / width,
+            "right": 1 - self.right / width,
+            "bottom": self.bottom / height,
+            "top": 1 - self.top / height,
+        }
+
+
+def needed(module: str) -> ModuleType:
+    """A module of the extra `report`.
+
+    Raises:
+        DeclarationError: it is not installed.
+    """
+    try:
+        return import_module(module)
+    except ImportError:
+        package = module.split(".")[0]
+        raise DeclarationError(f"report: {package} is not installed. Run: pip install 'dicast[report]'") from None
+
+
+def drawn(
+    name: str,
+    size: tuple[float, float],
+    paint: "Callable[[Sequence[Axes]], None]",
+    margins: Margins = Margins(),
+    rows: Sequence[float] = (1,),
+    gap: float = 0.1,
+) -> str:
+    """The inline SVG of what `paint` draws on axes that lie one above the other.
+
+    Args:
+        name: of the chart, different for each on a page, so that no two share an id.
+        size: width and height in px at full size.
+        rows: relative heights of the axes.
+        gap: between the axes, in mean heights of them.
+    """
+    matplotlib = needed("matplotlib")
+    svg = needed("matplotlib.backends.backend_svg")
+    width, height = size
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing")  # the page's font has it, and draws it
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update({**_STYLE, "svg.hashsalt": name})
+        figure = needed("matplotlib.figure").Figure(figsize=(width / 72, height / 72), dpi=72)
+        figure.patch.set_alpha(0)
+        grid = figure.add_gridspec(len(rows), 1, height_ratios=list(rows), hspace=gap, **margins.shares(width, height))
+        axes = [figure.add_subplot(grid[index]) for index in range(len(rows))]
+        for one in axes:
+            one.patch.set_alpha(0)
+        paint(axes)
+        file = io.StringIO()
+        svg.FigureCanvasSVG(figure).print_svg(file, metadata={"Date": None, "Creator": None})
+    return _inline(file.getvalue(), width, height)
+
+
+def shortened(text: str, most: int) -> str:
+    """One line of at most so many characters; control characters, which no SVG may hold, become spaces."""
+    line = " ".join("".join(" " if ord(char) < 32 or 0x7F <= ord(char) < 0xA0 else char for char in text).split())
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def _inline(document: str, width: float, height: float) -> str:
+    """The drawing without what a file of its own has: prolog, metadata, rules for the whole page, names of groups."""
+    body = document[document.index("<svg") :]
+    body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
+    body = re.sub(r"<defs>\s*<style[^>]*>.*?</style>\s*</defs>", "", body, flags=re.DOTALL)
+    body = re.sub(r"<!--.*?-->", "", body, flags=re.DOTALL)
+    body = re.sub(r"<g id=\"[^\"]*\"", "<g", body)
+    body = re.sub(r"<path [^>]*style=\"fill: none; opacity: 0\"/>", "", body)
+    body = re.sub(r" transform=\"rotate\(-?0 [^\"]*\"", "", body)
+    body = re.sub(r"font-family: [^;\"]*;? ?", "", body)
+    for colour, variable in _VARIABLES.items():
+        body = body.replace(colour, f"var({variable})")
+    head = f'<svg viewBox="0 0 {width:g} {height:g}" style="--w:{width:g}px" aria-hidden="true">'
+    return head + re.sub(r"\s*\n\s*", "\n", body[body.index(">") + 1 :]).strip()

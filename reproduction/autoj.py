@@ -1,0 +1,20 @@
+"""Auto-J (Li et al. 2023, arXiv 2310.05470) on its own pairwise test set, asked in both orders."""
+
+from pathlib import Path
+
+from ..stats.proportions import Proportion
+from .recorded import Preference, read
+from .table import Figure
+
+FILES = ("autoj/judgments.jsonl",)
+
+
+def figures(root: Path) -> dict[str, Figure]:
+    """Agreement: both orders name the human label; consistency: both name the same. In percent, of all items."""
+    rows = [(row.prediction, row.prediction_swapped, row.label) for row in read(root / FILES[0], Preference)]
+    agreeing = sum(first == second == label for first, second, label in rows)
+    consistent = sum(first == second and first is not None for first, second, _ in rows)
+    return {
+        name: Figure(100 * Proportion(hits, len(rows)).value, len(rows), hits)
+        for name, hits in (("agreement", agreeing), ("consistency", consistent))
+    }

@@ -1,0 +1,350 @@
+"""`dicast show`: what a judge file learnt, in words; `dicast check --judge`: whether it still agrees with people."""
+
+import json
+from pathlib import Path
+
+import dspy
+import pytest
+from mock_server import MockServer, serve
+from scipy.stats import binom
+
+import dicast
+from dicast.cli import run
+from dicast.errors import DeclarationError
+from dicast.evaluation import Proportion, drift
+from dicast.evaluation.drift import Drift
+from dicast.judging import Panel, build
+from dicast.judging.heads import PairHead
+from dicast.judging.judge_file import fingerprint, save, versions
+from dicast.optimizers.evidence import seen_cases
+
+TRAINING = {
+    "before": {"hits": 70, "n": 100},
+    "after": {"hits": 80, "n": 100},
+    "data": {"cases": "pandalm", "labels": 400},
+    "spent": {"calls": 1234, "minutes": 5.25},
+    "test": {"kappa": {"value": 0.512345, "low": 0.4, "high": None, "n": 100, "what": "agreement beyond chance"}},
+    "certificate": None,
+}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def taught():
+    judge = build("direct", evidence="pairwise", readout="generate")
+    asked = judge.prefer.ask
+    first, *rest = asked.signature.instructions.splitlines()
+    asked.signature = asked.signature.with_instructions("\n".join([first, "Be strict.", *rest]))
+    asked.demos = [
+        dspy.Example(request="Name a prime.", response_a="9", response_b="\x1b[31m7", better="B"),
+        dspy.Example(request="Another?", response_a="8", response_b="11", better="B"),
+    ]
+    judge.head = PairHead(weights={"log_odds": 0.5}, intercept=-1.0, fitted="pair", n=90)
+    judge.threshold = 0.7
+    return judge
+
+
+def test_show_says_what_was_learnt_and_nothing_else(here, capsys):
+    judge = taught()
+    save(judge, "tone.judge.json", training=TRAINING, certificate={"risk": 0.1, "coverage": 0.625}, lm="openai/small")
+    assert run(["show", "tone.judge.json"]) == 0
+    first = build("direct").prefer.ask.signature.instructions.splitlines()[0]
+    out = capsys.readouterr().out
+    (_, words), *weights = judge.head.told()
+    head = f"  head: {words}\n" + "".join(f"    {name}: {weight}\n" for name, weight in weights)
+    assert out.startswith(
+        f"tone.judge.json  {fingerprint('tone.judge.json')[:12]}\n"
+        "  direct, answered by openai/small\n"
+        "  settings\n"
+        "    evidence = pairwise  (by itself both)\n"
+        "    readout = generate  (by itself probability)\n"
+        "  stage prefer\n"
+    )
+    assert f"     {first}\n    +Be strict.\n" in out
+    assert (
+        "    2 demos, the first:\n"
+        "      request: Name a prime.\n"
+        "      response_a: 9\n"
+        "      response_b: �[31m7\n"  # nothing in a file steers the terminal
+        "      better: B\n"
+        f"{head}"
+        "  abstains below a certainty of 0.7\n"
+        "  certificate\n"
+        "    risk: 0.1\n"
+        "    coverage: 0.625\n"
+        "  training\n"
+        # Wilson's intervals, as statsmodels' proportion_confint gives them
+        "    before: accuracy 0.700 [0.604, 0.781], 70 of 100\n"
+        "    after: accuracy 0.800 [0.711, 0.867], 80 of 100\n"
+        "    data:\n"
+        "      cases: pandalm\n"
+        "      labels: 400\n"
+        "    spent:\n"
+        "      calls: 1234\n"
+        "      minutes: 5.25\n"
+        "    test:\n"
+        "      kappa: 0.5123 [0.4, None], n 100\n"
+        "  written by dicast "
+    ) in out
+    assert "here:" not in out
+
+
+def test_show_as_json_holds_every_demo_and_the_intervals(here, capsys):
+    save(taught(), "tone.judge.json", training=TRAINING)
+    assert run(["show", "tone.judge.json", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [demo["response_b"] for demo in told["judge"]["stages"]["prefer"]["demos"]] == ["\x1b[31m7", "11"]
+    assert told["judge"]["settings"]["readout"] == {"value": "generate", "default": "probability"}
+    assert "+Be strict." in told["judge"]["stages"]["prefer"]["instructions"]
+    assert list(told["judge"]["stages"]) == ["prefer"]
+    assert told["accuracy"]["after"]["hits"] == 80
+    assert "after" not in told["training"]
+
+
+def test_show_of_a_judge_that_learnt_nothing_says_so(here, capsys):
+    save(build("fennec"), "plain.judge.json")
+    assert run(["show", "plain.judge.json"]) == 0
+    assert "  nothing was learnt: it is the program as it comes\n" in capsys.readouterr().out
+
+
+def test_show_tells_each_member_of_a_panel_and_learned_priorities(here, capsys):
+    learner = build("fennec", keep=2)
+    learner.priorities.shares = {"accuracy": 0.75}
+    save(Panel([taught(), learner], pool="mean"), "panel.judge.json")
+    assert run(["show", "panel.judge.json"]) == 0
+    out = capsys.readouterr().out
+    assert "  panel\n  settings\n    pool = mean  (by itself majority)\n  member 1\n    direct\n" in out
+    assert "  member 2\n    fennec\n" in out
+    assert "    priorities\n      shares:\n        accuracy: 0.75\n" in out
+
+
+def test_show_of_a_program_that_is_not_installed_tells_what_the_file_holds(here, capsys):
+    save(taught(), "tone.judge.json")
+    told = json.loads((here / "tone.judge.json").read_text())
+    told["judge"]["program"], told["versions"]["dspy"] = "desk", "3.0.0"
+    (here / "tone.judge.json").write_text(json.dumps(told))
+    assert run(["show", "tone.judge.json"]) == 0
+    out = capsys.readouterr().out
+    assert "judge 'desk': there is no such program." in out
+    assert "    readout = generate\n" in out
+    assert "Be strict." in out
+    assert f"written by dicast {versions()['dicast']}, dspy 3.0.0, " in out
+    assert f"  here: dspy {versions()['dspy']}\n" in out
+
+
+def test_show_of_something_else_is_one_clear_line(here, capsys):
+    (here / "x.judge.json").write_text("{}")
+    assert run(["show", "x.judge.json"]) == 3
+    assert capsys.readouterr().err.startswith("dicast: judge file x.judge.json: field 'format' is missing")
+
+
+# the statistics of drift
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "low", "high"),
+    [  # Newcombe 1998, Statistics in Medicine 17:873-890, table II, method 10
+        ((56, 70), (48, 80), 0.0524, 0.3339),
+        ((9, 10), (3, 10), 0.1705, 0.8090),
+        ((6, 7), (2, 7), 0.0582, 0.8062),
+        ((5, 56), (0, 29), -0.0381, 0.1926),
+        ((0, 10), (0, 20), -0.1611, 0.2775),
+        ((10, 10), (0, 20), 0.6791, 1.0000),
+    ],
+)
+def test_the_interval_of_a_difference_is_newcombe_s(now, then, low, high, monkeypatch):
+    monkeypatch.setattr(drift, "LEVEL", 0.95)
+    assert Drift(Proportion(*then), Proportion(*now)).interval == pytest.approx((low, high), abs=6e-5)
+
+
+@pytest.mark.parametrize(("n_then", "n_now"), [(20, 20), (60, 20), (20, 60)])
+@pytest.mark.parametrize("p", [0.5, 0.8, 0.95])
+def test_a_judge_that_did_not_change_is_called_worse_in_at_most_6_4_percent(n_then, n_now, p):
+    worse = [
+        binom.pmf(then, n_then, p) * binom.pmf(now, n_now, p)
+        for then in range(n_then + 1)
+        for now in range(n_now + 1)
+        if now / n_now < then / n_then
+        and Drift(Proportion(then, n_then), Proportion(now, n_now)).interval[1] < 0
+    ]  # fmt: skip
+    assert sum(worse) <= 0.064
+
+
+def test_outcomes_follow_the_interval_and_the_margin():
+    then = Proportion(800, 1000)
+    assert Drift(then, Proportion(800, 1000)).outcome == "agrees"
+    assert Drift(then, Proportion(700, 1000)).outcome == "worse"
+    assert Drift(then, Proportion(16, 20)).outcome == "unknown"
+    assert Drift(then, Proportion(700, 1000), margin=0.2).outcome == "agrees"
+    assert Drift(then, Proportion(0, 0)).outcome == "unknown"
+    assert Drift(Proportion(0, 0), then).needed() is None
+    with pytest.raises(DeclarationError, match="margin 1.0 is not in"):
+        Drift(then, then, margin=1.0)
+
+
+@pytest.mark.parametrize(("hits", "n", "margin"), [(170, 200, 0.1), (85, 100, 0.1), (40, 40, 0.1)])
+def test_the_labels_needed_show_agreement_with_four_chances_of_five(hits, n, margin):
+    then = Proportion(hits, n)
+    needed = Drift(then, Proportion(0, 0), margin).needed()
+
+    def power(count):
+        shown = [k for k in range(count + 1) if Drift(then, Proportion(k, count), margin).outcome == "agrees"]
+        return sum(binom.pmf(k, count, then.value) for k in shown)
+
+    assert needed is not None
+    assert power(needed) >= 0.8 > power(needed - 1)
+
+
+def test_a_record_of_few_labels_can_never_show_a_small_loss():
+    assert Drift(Proportion(16, 20), Proportion(0, 0), 0.05).needed() is None
+
+
+# dicast check --judge
+
+
+def pairs(folder, right, wrong):
+    """Pairs of which the mock server, that always says A in both orders, ties all; people say tie on `right`."""
+    labels = ["tie"] * right + ["a"] * wrong
+    rows = [
+        {"query": f"{folder.name} {n}", "response_a": "x", "response_b": "y", "label": label}
+        for n, label in enumerate(labels)
+    ]
+    rows.append({"query": "unlabelled", "response_a": "x", "response_b": "y"})
+    (folder / "fresh.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def check(hits, n, *more, **training):
+    with serve(MockServer()) as server:
+        judge = build("direct", evidence="pairwise")
+        save(
+            judge, "tone.judge.json", training={"after": {"hits": hits, "n": n}} | training, lm=f"openai/m@{server.url}"
+        )
+        return run(["check", "--judge", "tone.judge.json", "--cases", "fresh.jsonl", *more]), server
+
+
+def test_a_judge_that_agrees_as_before_passes(here, capsys):
+    pairs(here, 27, 3)
+    code, server = check(27, 30, "--margin", "0.2")
+    assert code == 0
+    assert len(server.bodies) == 2 * 30  # the case without a label is not paid for
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(f"tone@{fingerprint('tone.judge.json')[:12]}|")
+    assert lines[1:] == [  # as statsmodels' confint_proportions_2indep(method="newcomb", alpha=0.1) has it
+        "then  accuracy 0.900 [0.744, 0.965], 27 of 30",
+        "now   accuracy 0.900 [0.744, 0.965], 27 of 30",
+        "difference +0.000 [-0.139, +0.139] (90 %): it still agrees; a loss of 0.2 is excluded.",
+    ]
+
+
+def test_drift_is_of_all_verdicts_also_those_that_the_threshold_abstains_from(here, capsys):
+    pairs(here, 5, 5)
+    judge = build("direct", evidence="pairwise")
+    judge.threshold = 1.0
+    with serve(MockServer()) as server:
+        save(judge, "tone.judge.json", training={"after": {"hits": 8, "n": 10}}, lm=f"openai/m@{server.url}")
+        run(["check", "--judge", "tone.judge.json", "--cases", "fresh.jsonl", "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert (told["now"]["hits"], told["now"]["n"], told["unscored"]) == (5, 10, {})
+
+
+def test_a_judge_that_agrees_worse_fails(here, capsys):
+    pairs(here, 20, 20)
+    assert check(180, 200)[0] == 1
+    assert "it agrees significantly worse. Compile it anew with these labels." in capsys.readouterr().out
+
+
+def test_too_few_labels_are_inconclusive_and_those_needed_are_counted(here, capsys):
+    pairs(here, 9, 1)
+    assert check(900, 1000, "--json")[0] == 2
+    told = json.loads(capsys.readouterr().out)
+    assert (told["outcome"], told["now"]["n"], told["changed"]) == ("unknown", 10, [])
+    needed = Drift(Proportion(900, 1000), Proportion(0, 0)).needed()
+    assert told["needed"] == needed
+    assert check(900, 1000)[0] == 2
+    assert f"cannot be told. {needed} labels would exclude a loss of 0.05 with 80 % chance" in capsys.readouterr().out
+    assert check(18, 20)[0] == 2
+    assert "The record rests on 20 labels, too few for a margin of 0.05 however many" in capsys.readouterr().out
+
+
+def test_a_sample_of_the_labels_is_judged_by_seed(here, capsys):
+    pairs(here, 12, 8)
+    counts = []
+    for seed in ("1", "1", "2"):
+        check(80, 90, "--limit", "8", "--seed", seed, "--json")
+        counts.append(json.loads(capsys.readouterr().out)["now"])
+    assert counts[0] == counts[1]
+    assert {count["n"] for count in counts} == {8}
+
+
+def test_another_model_and_other_versions_are_told(here, capsys):
+    pairs(here, 5, 5)
+    with serve(MockServer()) as server:
+        save(build("direct"), "tone.judge.json", training={"after": {"hits": 8, "n": 10}}, lm="openai/small")
+        told = json.loads((here / "tone.judge.json").read_text())
+        told["versions"]["dspy"] = "3.0.0"
+        (here / "tone.judge.json").write_text(json.dumps(told))
+        lm = f"openai/other@{server.url}"
+        run(["check", "--judge", "tone.judge.json", "--cases", "fresh.jsonl", "--lm", lm])
+    out = capsys.readouterr().out
+    assert f"changed: dspy {versions()['dspy']}, saved by 3.0.0\n" in out
+    assert f"changed: answered by {lm}, saved with openai/small\n" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--judge", "tone.judge.json"], "--judge needs --cases with fresh labels"),
+        (["--judge", "direct", "--cases", "fresh.jsonl"], "--judge direct: only a judge file knows how it agreed."),
+        (["--judge", "tone.judge.json", "--cases", "fresh.jsonl"], "its training record holds no accuracy (after:"),
+        (["--judge", "good.judge.json", "--cases", "texts.jsonl"], "--cases texts.jsonl: no pair or choice with a"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_compared_is_one_clear_line(here, capsys, arguments, told):
+    pairs(here, 1, 1)
+    (here / "texts.jsonl").write_text('{"query": "q", "response": "x", "score": 3}\n')
+    save(build("longer"), "tone.judge.json")
+    save(build("longer"), "good.judge.json", training={"after": {"hits": 8, "n": 10}})
+    assert run(["check", *arguments]) == 3
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "training",
+    [
+        {"test": {"compiled": {"figures": 3}}},
+        {"test": {"compiled": {"figures": {"accuracy": "high"}, "calls": 2}}},
+        {"test": {"compiled": {"figures": {}, "calls": "two"}}},
+        {"spent": {"usage": {"calls": "many"}, "minutes": 2}},
+        {"baselines": [{"name": "longer"}], "parts": {"train": []}},
+    ],
+)
+def test_a_training_record_of_another_make_is_shown_as_it_is(here, capsys, training):
+    save(build("longer"), "other.judge.json", training=training)
+    assert run(["show", "other.judge.json"]) == 0
+    assert "training" in capsys.readouterr().out
+
+
+def test_check_leaves_out_the_cases_that_the_judge_was_made_of(here, capsys):
+    pairs(here, 27, 3)
+    cases = [case for case in dicast.read_cases("fresh.jsonl") if case.label is not None]
+    code, server = check(27, 30, "--margin", "0.2", cases=seen_cases(cases[:10]))
+    assert "tone.judge.json was made of 10 of these 30 cases; they are left out." in capsys.readouterr().err
+    assert len(server.bodies) == 2 * 20
+    assert code == 2
+    assert check(27, 30, cases=seen_cases(cases[::-1]))[0] == 3
+    assert "was made of all these 30 cases. Give some that are new to it." in capsys.readouterr().err
+
+
+def test_check_takes_the_cases_that_the_judge_was_compiled_on(here, capsys):
+    pairs(here, 20, 10)
+    with Path("fresh.jsonl").open("a") as file:
+        file.write('{"id": "bad"}\n')
+    assert check(20, 30)[0] == 3
+    check(20, 30, "--no-ties", "--skip-bad")
+    told = capsys.readouterr()
+    assert ", 0 of 10\n" in told.out
+    assert "1 bad rows were left out" in told.err

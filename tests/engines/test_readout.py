@@ -1,0 +1,96 @@
+"""The probability readout: marks, token variants, coverage, and what is asked."""
+
+import math
+
+import dspy
+import pytest
+from dspy.experimental import Choice, Noul, Score
+from scripted import prompt, scripted
+
+from dicast.engines.token_probabilities import ProbabilityLM, options_of, read_options
+from dicast.errors import ModelError
+
+
+class ThreeKinds(dspy.Signature):
+    """Judge the text."""
+
+    text: str = dspy.InputField()
+    better: Choice[("A", None), ("B", None)] = dspy.OutputField(desc="Which is better, A or B?")
+    grade: Score["poor", "fair", "good"] = dspy.OutputField(desc="How good is it?")
+    true: Noul[(True, "it is true"), (False, "it is false")] = dspy.OutputField(desc="Is it true?")
+
+
+def response_with(tokens):
+    lm, script = scripted(lambda request: {"logprobs": tokens})
+    ProbabilityLM(lm)(
+        state={"instructions": "i", "inputs": {"text": "t"}},
+        questions={"q": {"type": "choice", "instructions": "?", "criteria": {"A": None, "B": None}}},
+    )
+    return script.complete(script.requests[0])
+
+
+def test_letters_are_read_whatever_their_case_spaces_and_brackets():
+    response = response_with({"A": 0.3, " A": 0.1, "a": 0.1, "(B": 0.2, "Ġb": 0.1, "The": 0.2})
+    distribution, coverage = read_options(response, "AB")
+    assert distribution == pytest.approx([0.5 / 0.8, 0.3 / 0.8])
+    assert coverage == pytest.approx(0.8)
+
+
+def test_no_option_among_the_tokens_is_uniform_with_coverage_zero():
+    assert read_options(response_with({"The": 0.9, "I": 0.1}), "ABC") == ([1 / 3] * 3, 0.0)
+
+
+def test_a_server_without_token_probabilities_is_named_with_what_to_do():
+    lm, _ = scripted(lambda request: "A")
+    question = {"q": {"type": "noul", "instructions": "?", "criteria": None}}
+    with pytest.raises(ModelError, match="no token probabilities. Use --readout generate"):
+        ProbabilityLM(lm)(state={"instructions": "i", "inputs": {}}, questions=question)
+
+
+def test_each_kind_of_question_is_one_request_of_one_token():
+    lm, script = scripted(lambda request: {"logprobs": {"A": 0.5, "B": 0.25, "1": 0.05, "2": 0.05, "3": 0.1}})
+    read = dspy.Predict(ThreeKinds)(lm=ProbabilityLM(lm), text="hello")
+    assert len(script.requests) == 3
+    assert {request.config.max_tokens for request in script.requests} == {1}
+    assert read.better.probabilities == pytest.approx({"A": 2 / 3, "B": 1 / 3})
+    assert read.grade.value == pytest.approx((0 * 0.05 + 1 * 0.05 + 2 * 0.1) / 0.2)
+    assert read.true.probability == pytest.approx(2 / 3)
+
+
+def test_the_inputs_come_before_the_question_so_that_questions_share_a_prefix():
+    lm, script = scripted(lambda request: {"logprobs": {"A": 0.5, "1": 0.5}})
+    dspy.Predict(ThreeKinds)(lm=ProbabilityLM(lm), text="hello")
+    asked = [request.messages[0].text for request in script.requests]
+    assert all(text.startswith("Text:\nhello\n\n") for text in asked)
+    assert asked[0].endswith("Which is better, A or B?\nAnswer with one letter.")
+    assert asked[1].endswith("How good is it?\n1. poor\n2. fair\n3. good\nAnswer with one digit.")
+    assert asked[2].endswith("Is it true?\nA. it is true\nB. it is false\nAnswer with one letter.")
+
+
+def test_demos_are_shown_before_the_case():
+    lm, script = scripted(lambda request: {"logprobs": {"A": 1.0}})
+    predict = dspy.Predict(ThreeKinds.delete("grade").delete("true"))
+    predict.demos = [dspy.Example(text="earlier", better="A")]
+    predict(lm=ProbabilityLM(lm), text="now")
+    text = prompt(script.requests[0])
+    assert "Example 1:\nText: earlier\nBetter: A" in text
+    assert text.index("earlier") < text.index("now")
+
+
+def test_score_levels_are_named_from_one():
+    marks, options = options_of({"type": "score", "criteria": ["a", "b", "c", "d", "e"]})
+    assert marks == "12345"
+    assert list(options) == ["0", "1", "2", "3", "4"]
+
+
+def test_a_uniform_distribution_over_five_levels_has_the_mean_three():
+    lm, _ = scripted(lambda request: {"logprobs": {str(level): 0.2 for level in range(1, 6)}})
+
+    class Five(dspy.Signature):
+        """Grade."""
+
+        text: str = dspy.InputField()
+        grade: Score["1", "2", "3", "4", "5"] = dspy.OutputField(desc="?")
+
+    read = dspy.Predict(Five)(lm=ProbabilityLM(lm), text="t")
+    assert math.isclose(read.grade.value + 1, 3.0)

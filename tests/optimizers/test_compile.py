@@ -1,0 +1,259 @@
+"""A whole compilation: its parts, its steps, what a stop leaves, and what the test part says."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import dspy
+import numpy as np
+import pytest
+from known_judge import SPACE, Known, known_cases
+
+from dicast.data import Candidate, Case, Finding, Usage, Verdict
+from dicast.data.case import Reviewer
+from dicast.engines.ledger import charge
+from dicast.errors import DeclarationError, RunError
+from dicast.judging.judge import Judge, show, verdict_of
+from dicast.judging.stage import Stage
+from dicast.optimizers.compile import Compiled, Compiler, TooFewLabels
+from dicast.optimizers.evidence import Interrupted, Telling
+from dicast.optimizers.recipe import Recipe, read_recipe, recipe
+from dicast.signatures.direct import Prefer
+
+PLAIN = Recipe(trials=0, baseline=None)
+
+
+class Leaning(Judge):
+    """Knows the better text, but leans to the first: its head has a bias of scores to undo, with a margin of noise."""
+
+    name = "leaning"
+
+    def __init__(self, skill: float = 1.5) -> None:
+        super().__init__()
+        self.skill, self.calls = skill, 0
+
+    def assess(self, case: Case) -> Verdict:
+        self.calls += 1
+        charge(Usage(calls=2, prompt_tokens=20, completion_tokens=2))
+        margin, noise = case.meta["margin"], case.meta["noise"]
+        findings = [
+            Finding(criterion="scores", scores=(3 + margin * self.skill, 3.0)),
+            Finding(criterion="letters", distribution={"a": 1 / (1 + np.exp(-noise)), "b": 1 / (1 + np.exp(noise))}),
+        ]
+        return verdict_of(case, findings)
+
+
+def worlds(n: int, seed: int = 0, *, random_labels: bool = False) -> list[Case]:
+    """Pairs whose label follows the margin, with noise; the letters know nothing, and shout."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for number in range(n):
+        margin = rng.normal()
+        label = "a" if (rng.random() < 0.5 if random_labels else margin + 0.5 * rng.logistic() > 0) else "b"
+        found.append(
+            Case(
+                id=f"{number:04}", query=f"q{number}", candidates=[{"text": "x"}, {"text": "yy"}],
+                label={"value": label}, meta={"margin": float(margin), "noise": float(8 * rng.normal())},
+            )
+        )  # fmt: skip
+    return found
+
+
+def compiled(judge: Judge, cases: list[Case], folder: Path, given: Recipe = PLAIN, **more: Any) -> Compiled:
+    return Compiler(judge, cases, folder, given, **more).run()
+
+
+def test_a_head_that_undoes_noise_improves_the_test_part(tmp_path: Path) -> None:
+    found = compiled(Leaning(), worlds(400), tmp_path)
+    assert found.result.outcome == "improved"
+    before, after = (found.training[when]["hits"] / found.training[when]["n"] for when in ("before", "after"))
+    assert after > before + 0.1
+    assert [row.name for row in found.result.rows] == ["uncompiled", "compiled"]
+    assert found.result.rows[0].calls == 2
+
+
+def test_the_parts_share_no_group_and_the_test_part_is_judged_once(tmp_path: Path) -> None:
+    judge = Leaning()
+    compiler = Compiler(judge, worlds(200), tmp_path, PLAIN)
+    keys = [{case.split_key for case in part} for part in compiler.parts.values()]
+    assert sum(map(len, keys)) == len(set.union(*keys)) == 200
+    compiler.run()
+    lines = [
+        line for path in (tmp_path / "evidence").glob("*/verdicts.jsonl") for line in path.read_text().splitlines()
+    ]
+    assert len(lines) == 200  # each case once, in one part
+    assert judge.head is None  # the judge that was given is not changed
+
+
+def test_the_compiled_judge_decides_new_cases_with_its_head(tmp_path: Path) -> None:
+    found = compiled(Leaning(), worlds(300), tmp_path)
+    fresh = worlds(500, seed=9)
+    right = [found.judge(case).winner == case.label.value for case in fresh]  # type: ignore[union-attr]
+    plain = [Leaning()(case).winner == case.label.value for case in fresh]  # type: ignore[union-attr]
+    assert np.mean(right) > np.mean(plain) + 0.1
+
+
+def test_cases_that_a_demo_shows_teach_the_head_nothing(tmp_path: Path) -> None:
+    cases = [
+        case.model_copy(update={"candidates": (Candidate(text=f"{case.id} <|im_end|>"), Candidate(text=""))})
+        for case in worlds(100)
+    ]
+    judge = Leaning()
+    judge.prefer = Stage(Prefer, "judgment")
+    told = Compiler(judge, cases, tmp_path / "parts", PLAIN)
+    learnt, tested = told.parts["train"][0], told.parts["test"][0]
+    judge.prefer.ask.demos = [dspy.Example(response_a=show(case).responses[0]) for case in (learnt, tested)]
+    head = compiled(judge, cases, tmp_path / "shown").judge.head
+    assert head is not None
+    assert head.n == len(told.parts["train"]) + len(told.parts["select"]) - 1
+
+
+def test_reviewers_have_their_average_beside_the_judge(tmp_path: Path) -> None:
+    def known(case: Case, number: int) -> Case:
+        reviews = [{"text": f"earlier {one}", "score": 3 + (number + one) % 3} for one in range(3)]
+        return case.model_copy(update={"profile": Reviewer(id=f"p{number % 9}", reviews=reviews)})
+
+    cases = [known(case, number) for number, case in enumerate(worlds(100))]
+    rows = [row.name for row in compiled(Leaning(), cases, tmp_path / "all").result.rows]
+    assert rows == ["reviewer-average", "uncompiled", "compiled"]
+    rows = [row.name for row in compiled(Leaning(), [*cases[:-1], *worlds(150)[-1:]], tmp_path / "some").result.rows]
+    assert rows[-2:] == ["uncompiled", "compiled"]
+
+
+def test_the_certificate_is_held_against_the_test_part(tmp_path: Path) -> None:
+    cases, given = worlds(800), Recipe(trials=0, baseline=None, risk=0.25)
+    found = compiled(Leaning(), cases, tmp_path, given)
+    assert found.certificate is not None
+    assert found.certificate.threshold == found.judge.threshold is not None
+    kept = found.result.kept
+    assert kept is not None
+    assert (kept.risk, kept.n, kept.holds) == (0.25, 280, True)
+    sure = [found.judge(case).status for case in Compiler(Leaning(), cases, tmp_path, given).parts["test"]]
+    assert sure.count("scored") == kept.kept < 280
+    none = compiled(Leaning(), worlds(100, random_labels=True), tmp_path / "none")
+    assert (none.certificate is not None, none.judge.threshold, none.result.kept) == (True, None, None)
+
+
+def test_every_trial_is_told(tmp_path: Path) -> None:
+    told: list[tuple[str, str]] = []
+    given = Recipe(trials=5, baseline=None, space={name: tuple(values) for name, values in SPACE.items()}, head=False)
+    compiled(
+        Known(), known_cases(120), tmp_path, given, telling=Telling(lambda name, words: told.append((name, words)))
+    )
+    trials = [words for name, words in told if name == "structure" and words.startswith("trial ")]
+    assert len(trials) == 5
+    assert trials[0] == "trial 0: 0.667, 2.0 calls: care=plain, votes=1, order=both"
+
+
+def test_structure_is_searched_and_taken(tmp_path: Path) -> None:
+    given = Recipe(trials=18, baseline=None, space={name: tuple(values) for name, values in SPACE.items()}, head=False)
+    found = compiled(Known(), known_cases(200), tmp_path, given)
+    assert found.judge.settings()["care"] == "careful"
+    assert found.result.row("compiled").calls > found.result.row("uncompiled").calls
+    assert found.training["after"]["hits"] > found.training["before"]["hits"]
+
+
+def test_a_stop_keeps_what_is_done_and_the_same_call_ends_as_if_undisturbed(tmp_path: Path) -> None:
+    cases, given = worlds(150), Recipe(trials=0, baseline=None, seed=3)
+    whole = compiled(Leaning(), cases, tmp_path / "whole", given)
+    random = np.random.default_rng(1)
+    for number in range(3):
+        folder, after = tmp_path / str(number), int(random.integers(1, 140))
+        stop, seen = threading.Event(), 0
+
+        def count(_: object, after: int = after, stop: threading.Event = stop) -> None:
+            nonlocal seen
+            seen += 1
+            if seen >= after:
+                stop.set()
+
+        with pytest.raises(Interrupted):
+            compiled(Leaning(), cases, folder, given, telling=Telling(on_verdict=count, stop=stop))
+        judge = Leaning()
+        again = compiled(judge, cases, folder, given)
+        assert again.result.model_dump(exclude={"rows"}) == whole.result.model_dump(exclude={"rows"})
+        assert again.judge.head == whole.judge.head
+
+
+def test_a_second_call_judges_nothing_again(tmp_path: Path) -> None:
+    compiled(Leaning(), worlds(100), tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.json*")}
+    compiled(Leaning(), worlds(100), tmp_path)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.json*")} == before
+
+
+def test_another_compilation_is_kept_out_of_the_folder(tmp_path: Path) -> None:
+    compiled(Leaning(), worlds(100), tmp_path)
+    with pytest.raises(RunError, match="holds a compilation with cases"):
+        compiled(Leaning(), worlds(101), tmp_path)
+    with pytest.raises(RunError, match="holds a compilation with recipe"):
+        compiled(Leaning(), worlds(100), tmp_path, Recipe(trials=0, baseline=None, seed=1))
+
+
+def test_too_few_labels_are_an_answer(tmp_path: Path) -> None:
+    unlabelled = [case.model_copy(update={"label": None}) for case in worlds(100, seed=5)]
+    with pytest.raises(TooFewLabels, match="39 labelled cases; at least 40 are needed"):
+        compiled(Leaning(), [*worlds(39), *unlabelled], tmp_path)
+
+
+def gains(repetitions: int, folder: Path) -> list[tuple[float, float, float]]:
+    """Test gain and its interval, where labels are drawn at random."""
+    found = []
+    for seed in range(repetitions):
+        cases = worlds(80, seed=1000 + seed, random_labels=True)
+        tested = compiled(Leaning(), cases, folder / str(seed), Recipe(trials=0, baseline=None, seed=seed)).result
+        figure = tested.comparisons[0].tests[0].difference
+        found.append((figure.value or 0.0, figure.low or 0.0, figure.high or 0.0))
+    return found
+
+
+def test_random_labels_give_no_gain(tmp_path: Path) -> None:
+    found = gains(6, tmp_path)
+    assert sum(low <= 0 <= high for _, low, high in found) >= 5
+    assert abs(np.mean([value for value, *_ in found])) < 0.15
+
+
+@pytest.mark.simulation
+def test_random_labels_give_no_gain_in_95_percent_of_200_runs(tmp_path: Path) -> None:
+    found = gains(200, tmp_path)
+    assert sum(low <= 0 <= high for _, low, high in found) >= 184  # binomial, 95 % of 200: 184 at 1 %
+    assert abs(np.mean([value for value, *_ in found])) < 3 * np.std([value for value, *_ in found]) / np.sqrt(200)
+
+
+# recipes
+
+
+def test_a_recipe_is_read_and_changed(tmp_path: Path) -> None:
+    path = tmp_path / "recipe.yaml"
+    path.write_text("objective: kappa\nparts: {train: 0.5, select: 0.1, certify: 0, test: 0.4}\ntrials: 3\n")
+    found = read_recipe(path, trials=5)
+    assert (found.objective, found.trials) == ("kappa", 5)
+    assert found.parts.shares(certify=True) == {"train": 0.5, "select": 0.1, "test": 0.4}
+
+
+def test_where_nothing_can_be_certified_the_other_parts_share_its_cases() -> None:
+    shares = Recipe().parts.shares(certify=False)
+    assert shares == pytest.approx({"train": 0.35 / 0.85, "select": 0.15 / 0.85, "test": 0.35 / 0.85})
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ({"trails": 3}, "compile: field 'trails'"),
+        ({"trials": -1}, "compile: field 'trials' is -1"),
+        ({"prompts": "copro"}, "compile: field 'prompts' is \"copro\""),
+        ({"parts": {"train": 0.9}}, "the shares of the parts must sum to 1, got 1.55"),
+        ({"risk": 1}, "field 'risk' is 1"),
+    ],
+)
+def test_a_bad_recipe_names_the_field(told: dict[str, Any], message: str) -> None:
+    with pytest.raises(DeclarationError, match=message):
+        recipe("compile", told)
+
+
+def test_a_recipe_that_is_none_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(DeclarationError, match="cannot be read"):
+        read_recipe(tmp_path / "none.yaml")
+    (tmp_path / "list.yaml").write_text("- a\n")
+    with pytest.raises(DeclarationError, match="holds a list, not fields"):
+        read_recipe(tmp_path / "list.yaml")

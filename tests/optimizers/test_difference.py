@@ -1,0 +1,105 @@
+"""The test of an objective between two judges: of its own figure, with the right sign, by whole groups."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dicast.data import Judged, Scores, Winner
+from dicast.evaluation.compare import compare
+from dicast.evaluation.results import PairedTest
+from dicast.evaluation.run_arrays import columns
+from dicast.optimizers import objective_test
+from dicast.optimizers.objective import OBJECTIVES, Kind
+from dicast.optimizers.result import Result, result
+
+N = 60
+
+
+def run(kind: Kind, skill: float, seed: int = 0, *, sure: float = 0.8, each: int = 1) -> list[Judged]:
+    """A judge that is right so often, and says that it is `sure`; `each` cases are of one group."""
+    random = np.random.default_rng(seed)
+    found = []
+    for number in range(N):
+        more: dict[str, Any] = {"case_id": f"{number:03}", "group": f"{number // each:03}"}
+        if kind == "texts":
+            people = 1 + number % 5
+            noise = float(random.normal(0, 4 * (1 - skill)))
+            found.append(Judged(scores=(people + noise,), label=Scores(values=(people,), lo=1, hi=5), **more))
+            continue
+        names: Sequence[Any] = ("a", "b") if kind == "pairs" else range(4)
+        label = names[number % len(names)]
+        said = label if random.random() < skill else names[(number + 1) % len(names)]
+        shares = {str(name): sure if name == said else (1 - sure) / (len(names) - 1) for name in names}
+        orders = {"order_winners": {"ab": said, "ba": said}, "consistent": True} if kind == "pairs" else {}
+        found.append(
+            Judged(winner=said, distribution=shares, certainty=sure, label=Winner(value=label), **orders, **more)
+        )
+    return found
+
+
+def paired(name: str, first: list[Judged], second: list[Judged]) -> PairedTest:
+    runs, more = (columns(first), columns(second)), objective_test.tests_of(OBJECTIVES[name])
+    if name not in objective_test.ALWAYS:
+        (test,) = more(*runs, 0)
+        return test
+    (found,) = compare([("one", runs[0]), ("two", runs[1])], more=more)
+    (test,) = (one for one in found.tests if one.name == name)
+    return test
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [(one.name, kind) for one in OBJECTIVES.values() for kind in sorted(one.kinds)]
+)
+def test_every_objective_is_tested_by_its_own_figure(name: str, kind: Kind) -> None:
+    objective, good, bad = OBJECTIVES[name], run(kind, 0.95, 1), run(kind, 0.6, 2)
+    test = paired(name, good, bad)
+    assert test.difference.value == pytest.approx(objective.of(columns(good)) - objective.of(columns(bad)))
+    assert test.p is not None
+    assert test.p < 0.01
+    assert objective_test.gain(objective, test) > 0
+    other = paired(name, bad, good)
+    assert other.p == pytest.approx(test.p, abs=0.005)
+    assert objective_test.gain(objective, other) == pytest.approx(-objective_test.gain(objective, test))
+
+
+@pytest.mark.parametrize("name", ["kappa", "log-loss", "kendall"])
+def test_groups_are_exchanged_whole(name: str) -> None:
+    """Of 5 groups the judges can be exchanged in 16 ways: p is a sixteenth at the least."""
+    kind: Kind = "texts" if name == "kendall" else "pairs"
+    test = paired(name, run(kind, 1.0, 1, each=12), run(kind, 0.6, 2, each=12))
+    assert test.difference.groups == 5
+    assert test.p == pytest.approx(1 / 16)
+
+
+def side_by_side(name: str, uncompiled: list[Judged], compiled: list[Judged], **bars: list[Judged]) -> Result:
+    told = {"judge": "known", "lm": "none", "settings": {}, "data": "made", "version": "0", "seed": 0}
+    runs = {"uncompiled": uncompiled, "compiled": compiled}
+    return result(runs, OBJECTIVES[name], bars=bars, seed=0, identity=told)
+
+
+@pytest.mark.parametrize("name", ["log-loss", "brier"])
+def test_probabilities_alone_can_improve(name: str) -> None:
+    """The same winners, four of five right: who is 80 % sure is better than who is 99.9 % sure."""
+    calm, bold = run("pairs", 0.8), run("pairs", 0.8, sure=0.999)
+    found = side_by_side(name, bold, calm)
+    assert found.outcome == "improved"
+    assert found.told.startswith(f"{name} (lower is better) -")
+    assert found.decisive is not None
+    assert found.decisive.name == name
+    assert side_by_side(name, calm, bold).outcome == "worse"
+    assert side_by_side("accuracy", bold, calm).outcome == "inconclusive"
+
+
+def test_a_bar_without_the_figure_is_held_against_by_another_that_is_named() -> None:
+    mute = [one.model_copy(update={"distribution": None, "certainty": None}) for one in run("pairs", 0.8)]
+    told = side_by_side("log-loss", run("pairs", 0.6, 1), run("pairs", 0.8), mute=mute, wild=run("pairs", 0.8)).told
+    assert told.endswith("; not shown to be better than mute by accuracy, wild")
+
+
+def test_an_objective_that_no_case_has_tells_nothing() -> None:
+    mute = [one.model_copy(update={"distribution": None, "certainty": None}) for one in run("pairs", 0.8)]
+    found = side_by_side("log-loss", mute, run("pairs", 0.8))
+    assert (found.outcome, found.decisive) == ("inconclusive", None)
+    assert found.told.endswith("too few labelled cases on which both judges have a figure of log-loss")

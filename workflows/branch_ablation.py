@@ -1,0 +1,90 @@
+"""What fewer criteria would have said: verdicts from a part of a run's findings, without an LM call.
+
+Fennec's sweep of its branch count (arXiv 2405.12163, section 5) from one run with the most branches. Criteria are asked
+for once, `count` of them, so n here means the first n that the model names when it is asked for all; asked for n alone
+it may name others. Where fewer criteria than n were found, all of them count.
+"""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from ..data import Judged, Verdict
+from ..errors import DeclarationError
+from ..evaluation.label_metrics import agreement, labelled
+from ..evaluation.results import Branch
+from ..evaluation.run_arrays import columns
+from ..judging.aggregate import conclude
+from ..judging.judge import rationale_of
+
+TOLD = ("accuracy", "agreement", "consistency", "accuracy without ties")
+AnyVerdict = TypeVar("AnyVerdict", bound=Verdict)
+
+
+def criteria(verdict: Verdict) -> list[str]:
+    """The criteria of a verdict's readings in the order in which they were judged; factors are none."""
+    return list(dict.fromkeys(finding.criterion for finding in verdict.findings if not finding.is_factor))
+
+
+def first_branches(verdict: AnyVerdict, n: int, candidates: int = 2, **rules: float) -> AnyVerdict:
+    """The verdict that the first n criteria alone give; with all of them it is the verdict itself.
+
+    Corrections stay only with all criteria, for they were written from all; `usage` is always that of the whole run.
+
+    Args:
+        verdict: of a judge whose verdict is the merge of its findings (fennec); one without a score stays as it is.
+        n: at least 1.
+        candidates: how many were judged.
+        rules: the judge's own `tie_threshold` and `score_weight`, as `merge.conclude` takes them.
+
+    Raises:
+        DeclarationError: n below 1, or a panel's verdict: its members are pooled, not merged.
+    """
+    if n < 1:
+        raise DeclarationError(f"sweep: n must be at least 1, got {n}.")
+    if verdict.status != "scored":
+        return verdict
+    if any(finding.member for finding in verdict.findings):
+        raise DeclarationError(f"sweep: case {verdict.case_id!r} was judged by a panel. Give a run of fennec.")
+    found = criteria(verdict)
+    kept = tuple(finding for finding in verdict.findings if finding.criterion in found[:n])
+    return verdict.model_copy(
+        update={
+            "findings": kept,
+            "rationale": rationale_of(kept),
+            "corrections": verdict.corrections if n >= len(found) else (),
+            **conclude(kept, candidates, **rules),
+        }
+    )
+
+
+def sweep(run: Sequence[Judged], *, seed: int = 0, **rules: float) -> tuple[Branch, ...]:
+    """For n = 1, 2, ... what the first n criteria alone would have said of the pairs, held against people.
+
+    All lines are of the same pairs: their intervals say how sure each figure is, not whether two of them differ.
+
+    Args:
+        run: the verdicts of a judge of pairs; empty when no pair has two criteria, or no label.
+        seed: of what is resampled.
+        rules: as in `first_branches`.
+
+    Raises:
+        DeclarationError: a verdict is not the merge of its findings.
+    """
+    found = [len(criteria(judged)) for judged in run]
+    most = max(found, default=0)
+    if most < 2:
+        return ()
+    for judged, count in zip(run, found, strict=True):
+        if judged.status == "scored" and first_branches(judged, max(count, 1), 2, **rules).winner != judged.winner:
+            raise DeclarationError(
+                f"sweep: case {judged.case_id!r} is no pair merged from criteria. Give a fennec run."
+            )
+    branches = []
+    for n in range(1, most + 1):
+        told = columns(first_branches(judged, n, 2, **rules) for judged in run)
+        if not labelled(told).n:
+            return ()
+        measures = tuple(one for one in agreement(told, seed) if one.name in TOLD)
+        full = sum(count >= n for count in found)
+        branches.append(Branch(n=n, full=full, measures=measures))
+    return tuple(branches)
