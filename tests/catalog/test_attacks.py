@@ -55,7 +55,7 @@ def test_there_are_attacks_of_every_kind_and_controls() -> None:
 
 
 def test_the_card_counts_the_texts_of_each_kind() -> None:
-    card = (ROOT / "data" / "sets" / "ATTACKS.md").read_text(encoding="utf-8")
+    card = (ROOT / "catalog" / "sets" / "ATTACKS.md").read_text(encoding="utf-8")
     assert dict(re.findall(r"^\| ([a-z ]+) \| (\d+) \|", card, re.MULTILINE)) == {
         kind: str(count) for kind, count in Counter(attack.kind for attack in ATTACKS).items()
     }
@@ -108,8 +108,8 @@ def test_the_delimiter_attacks_do_hold_what_the_fence_must_break() -> None:
 
 def test_only_one_module_makes_fences() -> None:
     """The unfenced arm replaces the fence there, and would miss any other."""
-    makers = [path.name for path in (ROOT / "programs").glob("*.py") if re.search(r"\bFence\(", path.read_text())]
-    assert sorted(makers) == ["fence.py", "judge.py"]
+    makers = [path.name for path in (ROOT / "judging").glob("*.py") if re.search(r"\bFence\(", path.read_text())]
+    assert sorted(makers) == ["delimiters.py", "judge.py"]
 
 
 # injection
@@ -290,7 +290,7 @@ def test_the_command_attacks_resumes_and_reports(
 # robustness
 
 
-CASES = list(read_cases(ROOT / "data" / "sets" / "authored.jsonl"))
+CASES = list(read_cases(ROOT / "catalog" / "sets" / "authored.jsonl"))
 ASK_LETTERS = robustness.Setup("direct", {"readout": "generate", "evidence": "pairwise"}, ("authored",))
 ASK_SCORES = robustness.Setup("explicit", {}, ("absent", "authored"))
 FEW = robustness.Setup("pairwise", {}, ("few",))
