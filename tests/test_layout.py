@@ -9,35 +9,13 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from import_graph import ROOMS, ImportGraph, room_of
 
 import dicast
 
 ROOT = Path(__file__).parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-# The floors of the house, the ground first: a room imports only rooms that come before it.
-ROOMS = [
-    "errors",
-    "paths",
-    "_version",
-    "registry",
-    "data",
-    "signatures",
-    "stats",
-    "engines",
-    "catalog",
-    "evaluation",
-    "judging",
-    "programs",
-    "preparation",
-    "text_metrics",
-    "reproduction",
-    "optimizers",
-    "report",
-    "workflows",
-    "testing",
-    "cli",
-]
-SOURCES = [path for path in ROOT.rglob("*.py") if path.relative_to(ROOT).parts[0].removesuffix(".py") in ROOMS]
+GRAPH = ImportGraph(ROOT)
 
 
 def test_every_package_is_listed_for_installation():
@@ -45,32 +23,23 @@ def test_every_package_is_listed_for_installation():
     assert set(PYPROJECT["tool"]["setuptools"]["packages"]) == {name for name in found if "tests" not in name}
 
 
-def imported_rooms(path: Path) -> set[str]:
-    here = path.relative_to(ROOT).with_suffix("").parts
-    rooms = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            full = [*here[: len(here) - node.level], *(node.module or "").split(".")]
-            names = [name for name in full if name]
-            rooms |= {names[0]} if names else {alias.name for alias in node.names}
-    return rooms & set(ROOMS)
-
-
 def test_imports_go_down_the_house():
-    upwards = [
-        f"{path.relative_to(ROOT)} imports {target}"
-        for path in SOURCES
-        for room in [path.relative_to(ROOT).parts[0].removesuffix(".py")]
-        for target in imported_rooms(path)
-        if ROOMS.index(target) > ROOMS.index(room)
-    ]
-    assert upwards == []
+    assert GRAPH.upward() == []
+
+
+def test_every_module_is_in_a_room():
+    assert {room_of(name) for name in GRAPH.modules} - {*ROOMS, "", "__main__"} == set()
+
+
+def test_no_room_holds_more_than_a_quarter_of_the_code():
+    limit = GRAPH.lines.total() / 4
+    assert {room: lines for room, lines in GRAPH.lines.items() if lines > limit} == {}
 
 
 def test_imports_inside_the_package_are_relative():
     """Ruff cannot say it: in a checkout that is called dicast it takes every relative import for an absolute one."""
     absolute = []
-    for path in SOURCES:
+    for path in GRAPH.modules.values():
         for node in ast.walk(ast.parse(path.read_text())):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             modules = [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else names
@@ -81,7 +50,7 @@ def test_imports_inside_the_package_are_relative():
 def test_no_room_hides_another_package():
     """Python puts the working folder first on its path: in a checkout, a room called `statistics` or `datasets` would
     be imported in place of the standard library's, or of a dependency's."""
-    rooms = {room for room in ROOMS if room != "tests"}
+    rooms = set(ROOMS)
     others = {name.partition(".")[0] for name in sys.stdlib_module_names} | set(packages_distributions()) - {"dicast"}
     assert rooms & others == set()
 
@@ -96,7 +65,9 @@ def test_the_public_face_is_what_it_says():
 
 def test_modules_stay_small():
     long = {
-        str(path.relative_to(ROOT)): lines for path in SOURCES if (lines := len(path.read_text().splitlines())) > 400
+        str(path.relative_to(ROOT)): lines
+        for path in GRAPH.modules.values()
+        if (lines := len(path.read_text().splitlines())) > 400
     }
     assert long == {}
 
