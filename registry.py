@@ -12,10 +12,20 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from threading import RLock
 from typing import Any, Generic, TypeVar
+from weakref import WeakSet
 
 from .errors import DeclarationError
 
 Entry = TypeVar("Entry")
+
+
+_registries: WeakSet["Registry[Any]"] = WeakSet()
+
+
+def reset_plugins() -> None:
+    """Make every registry look for plug-ins again, after a package was installed in this process."""
+    for registry in _registries:
+        registry.reset()
 
 
 class Registry(Generic[Entry]):
@@ -42,6 +52,7 @@ class Registry(Generic[Entry]):
         self._plugins: dict[str, Entry | Exception] | None = None
         self._imported = package is None
         self._lock = RLock()
+        _registries.add(self)
 
     def add(self, name: str, entry: Entry) -> Entry:
         """Register a built-in entry; raises DeclarationError when the name is taken."""

@@ -1,7 +1,9 @@
 """What tests share: a scripted LM, an isolated store, and the public sets and models when they are there."""
 
+import importlib
 import os
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -33,3 +35,28 @@ def small_model() -> str:
     except ModelError as error:
         pytest.skip(f"the small model cannot be had: {error}")
     return "local/smollm2-135m"
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Installs packages of one module for one test, as pip lays them out: install(name, code, entry_points)."""
+    from dicast.registry import reset_plugins
+
+    site, installed = tmp_path / "site-packages", []
+
+    def add(name: str, code: str, entry_points: str) -> None:
+        info = site / f"{name}-1.0.dist-info"
+        info.mkdir(parents=True)
+        (site / f"{name}.py").write_text(code)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(entry_points)
+        installed.append(name)
+        importlib.invalidate_caches()
+        reset_plugins()
+
+    monkeypatch.syspath_prepend(site)
+    yield add
+    for name in installed:
+        sys.modules.pop(name, None)
+    monkeypatch.undo()
+    reset_plugins()

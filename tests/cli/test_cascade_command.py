@@ -246,8 +246,8 @@ def test_ctrl_c_keeps_what_is_judged_and_the_same_command_goes_on(server: MockSe
     class Striking(MockServer):
         strikes = (10, 60)
 
-        def answer(self, body: dict[str, Any]) -> dict[str, Any]:
-            answered: dict[str, Any] = super().answer(body)
+        def respond(self, body: dict[str, Any]) -> dict[str, Any]:
+            answered: dict[str, Any] = super().respond(body)
             if len(self.bodies) in self.strikes:
                 os.kill(os.getpid(), signal.SIGINT)
             return answered
