@@ -2,7 +2,7 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -18,7 +18,24 @@ if TYPE_CHECKING:
 
 EXIT = {"improved": 0, "worse": FAIL, "inconclusive": INCONCLUSIVE}
 WIDE = 110  # columns from which every figure has its interval
-METHODS = ("none", "bootstrap", "random-search", "miprov2", "gepa", "simba")
+
+
+def _objectives() -> list[str]:
+    from ..optimizers.objective import OBJECTIVES
+
+    return OBJECTIVES.names()
+
+
+def _prompt_optimizers() -> list[str]:
+    from ..optimizers.prompts.optimizer import PROMPT_OPTIMIZERS
+
+    return ["none", *PROMPT_OPTIMIZERS.names()]
+
+
+def _preferences() -> tuple[str, ...]:
+    from ..optimizers.structure.pareto import Prefer
+
+    return get_args(Prefer)
 
 
 @click.command("compile")
@@ -31,11 +48,15 @@ METHODS = ("none", "bootstrap", "random-search", "miprov2", "gepa", "simba")
 @click.option(
     "--recipe", "recipe_file", type=click.Path(path_type=Path, dir_okay=False), help="A YAML file of the steps."
 )
-@click.option("--objective", help="What is made better [default: accuracy of pairs and choices, Spearman of texts].")
-@click.option("--prompts", type=click.Choice(METHODS), help="Optimise prompts by this method of DSPy.")
+@click.option(
+    "--objective",
+    type=options.NameChoice(_objectives),
+    help="The measure to improve [default: accuracy of pairs and choices, Spearman of texts].",
+)
+@click.option("--prompts", type=options.NameChoice(_prompt_optimizers), help="Prompt optimizer [default: none].")
 @click.option("--prompt-lm", help="The model that proposes prompts [default: the judge's].")
 @click.option("--trials", type=click.IntRange(0), help="Structures to try at most; 0 leaves the search out.")
-@click.option("--prefer", type=click.Choice(["best", "cheap", "knee"]), help="Which structure of the front to take.")
+@click.option("--prefer", type=options.NameChoice(_preferences), help="Which structure of the front to take.")
 @click.option("--risk", type=click.FloatRange(0, 0.5, min_open=True), help="Disagreement that is certified.")
 @click.option("--seed", type=click.IntRange(0), help="Of splits, folds, and searches.")
 @click.option(

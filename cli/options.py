@@ -4,12 +4,14 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from ..data import Case, Rejects, read_cases, rows
 from ..data.readers import HUB, file_digest
@@ -25,6 +27,35 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON t
 lm_option = click.option(
     "--lm", help="provider/model for all stages, or role=provider/model,... [default: local/qwen2.5-coder-1.5b]"
 )
+
+
+class NameChoice(click.ParamType[str]):
+    """One of some names, which are computed only when a value is parsed or the help is shown.
+
+    Args:
+        names: gives the names, as those of a registry.
+    """
+
+    name = "name"
+
+    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
+        self.names = names
+
+    @cached_property
+    def _choice(self) -> "click.Choice[str]":
+        return click.Choice(tuple(self.names()))
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
+        return self._choice.get_metavar(param, ctx)
+
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:
+        return self._choice.get_missing_message(param, ctx)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return self._choice.convert(value, param, ctx)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return self._choice.shell_complete(ctx, param, incomplete)
 
 
 def load_environment() -> None:

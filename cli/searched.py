@@ -53,7 +53,7 @@ def prompts(folder: Path, objective: str, kind: Kind) -> "Search | None":
         )
         for trial in trials
     )
-    return Search("wordings", attempts, str(told["stopped"]), OBJECTIVES[objective].greater_is_better)
+    return Search("wordings", attempts, str(told["stopped"]), OBJECTIVES.find(objective).greater_is_better)
 
 
 def _wording(trial: "WordingTrial", start: "WordingTrial") -> str:

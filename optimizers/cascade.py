@@ -25,8 +25,8 @@ from ..judging.judge_record import saved
 from ..judging.registry import SAVED, title
 from .certificates.certificate import CascadeCertificate, percent
 from .certificates.certify import certify_cascade
+from .cost_account import cost_per_verdict
 from .evidence import Evidence, digest, digest_of, plain, seen_cases, unseen
-from .objective import cost
 
 Unit = Literal["tokens", "calls"]
 
@@ -152,8 +152,10 @@ def _stage(name: str, run: Sequence[Judged]) -> tuple[list[float], list[bool]]:
 def _costs(runs: Sequence[Sequence[Judged]]) -> tuple[Unit, list[float]]:
     """What a verdict of each judge costs: tokens where these are known of all."""
     read_runs = [columns(run) for run in runs]
-    tokens = [cost(run, "tokens") for run in read_runs]
-    return ("calls", [cost(run) for run in read_runs]) if any(map(math.isnan, tokens)) else ("tokens", tokens)
+    tokens = [cost_per_verdict(run, "tokens") for run in read_runs]
+    return (
+        ("calls", [cost_per_verdict(run) for run in read_runs]) if any(map(math.isnan, tokens)) else ("tokens", tokens)
+    )
 
 
 def _accuracy(run: Sequence[Judged]) -> Measure:

@@ -26,7 +26,7 @@ from .checkpoints import Steps
 from .cost_account import Spending
 from .evidence import Evidence, Interrupted, Telling, digest, digest_of, plain, seen_cases, with_head
 from .head.fit import TooFewVerdicts, fit
-from .objective import OBJECTIVES, Objective, default_for, only_kind
+from .objective import objective_for
 from .prompts.prompt_state import demonstrated
 from .recipe import Recipe
 from .record_run import identity
@@ -111,7 +111,7 @@ class Compiler:
                 f"compile: {len(self.cases)} labelled cases; at least {LEAST} are needed to learn from some and test "
                 "on others. Label more, and see power in docs/measuring.md for how many show a difference."
             )
-        self.objective = _objective(recipe, self.cases)
+        self.objective = objective_for(recipe.objective, self.cases)
         space = searched_space(recipe, self.judge)
         check_prompts(recipe, self.judge, self.objective, workers)
         self.steps = Steps(folder, self._identity())
@@ -257,17 +257,6 @@ class Compiler:
         parts = {name: len(part) for name, part in self.parts.items()}
         origin = {"parts": parts, "cases": seen_cases(self.cases), "seed": self.recipe.seed}
         return training_record(tested, certificate, origin=origin, spent=self.spending.total)
-
-
-def _objective(recipe: Recipe, cases: Sequence[Case]) -> Objective:
-    kind = only_kind(cases)
-    if recipe.objective is None:
-        return default_for(cases)
-    objective = OBJECTIVES.get(recipe.objective)
-    if objective is None or kind not in objective.kinds:
-        known = ", ".join(one.name for one in OBJECTIVES.values() if kind in one.kinds)
-        raise DeclarationError(f"objective {recipe.objective!r}: there is none for {kind}. Use one of {known}.")
-    return objective
 
 
 def _certainties(verdicts: Sequence[Judged]) -> tuple[list[float], list[bool]]:

@@ -5,12 +5,14 @@ searches get what is left when the verdicts that are still to come are paid for,
 """
 
 import json
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from pydantic import ValidationError
 
@@ -18,6 +20,7 @@ from ..data import Judged, Usage
 from ..data.case import Record
 from ..engines.jsonl import write_whole
 from ..engines.ledger import Budget, Ledger, charge_to
+from ..evaluation.run_arrays import Columns
 
 SAVED_EVERY = 2.0  # seconds: a kill forgets no more
 
@@ -143,6 +146,19 @@ class Spending:
             cost=_left(budget.cost, used.cost or 0.0, verdicts * each.cost),
             minutes=_left(budget.minutes, elapsed, verdicts * pace),
         )
+
+
+def cost_per_verdict(run: Columns, unit: Literal["calls", "tokens"] = "calls") -> float:
+    """Calls or tokens per case, cached answers included, because the cache will not hold those of other cases.
+
+    Tokens are an estimate where the cache does not know the length of its answers; NaN where it answered all so.
+    """
+    usage, calls = run.usage, run.usage.calls + run.usage.cached
+    if not run.cases or not calls:
+        return 0.0 if run.cases else math.nan
+    if unit == "calls":
+        return calls / run.cases
+    return math.nan if usage.tokens_asked is None else usage.tokens_asked / run.cases
 
 
 def _left(limit: float | None, used: float, reserve: float) -> float | None:

@@ -1,229 +1,205 @@
-"""What a compilation makes better: figures of a run, each with its direction and the kinds of case it is for.
+"""Objectives: measures of a run that a compilation improves, each with its direction and its kinds of case.
 
-A figure is of the scored verdicts alone; who compares two runs looks at what each left unscored beside it. NaN says
-that a figure is not defined on a run. A judge that says the same of every case agrees by chance alone: its kappa and
-its correlations are 0.
-
-    agreement    both orders, each taken alone, name the human winner; inconsistent is wrong (arXiv 2405.12163, 4.1)
-    accuracy     the merged verdict is the human label; it turns over with the pair, so that no order can matter
-    kappa        agreement beyond chance (Cohen 1960)
-    log-loss     nats under the shares of the votes, or under the label where nobody voted or the votes are not what the
-                 label follows (arXiv 1908.07086)
-    Brier        squared distance of the probabilities from those shares, summed over the labels (Brier 1950)
-    nDCG         1 / log2(1 + place of the right answer) by the judge's probabilities (arXiv 2508.10028, section 4)
-    kendall, spearman, pearson    of the judge's and people's scores
-    MSE          squared distance of the scores; it takes judge and people to be on one scale
+Every objective is one entry of `OBJECTIVES`, registered by a module of `objectives/` or by another package. An
+objective is computed from the scored verdicts only; compare the counts of unscored verdicts beside it. NaN means that
+it is not defined on a run.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..data import Case
 from ..errors import DeclarationError
-from ..evaluation.compare import Figure
-from ..evaluation.label_metrics import LEAST, both_orders_right, labelled, vote_shares
-from ..evaluation.ranking_metrics import ndcg
-from ..evaluation.run_arrays import Codes, Columns, Floats
+from ..evaluation.compare import Figure, Tests, of_means, of_wholes, on_one_scale, recoded
+from ..evaluation.label_metrics import labelled
+from ..evaluation.results import PairedTest
+from ..evaluation.run_arrays import Columns, Floats
 from ..evaluation.score_metrics import scored
-from ..stats import agreement as tables
-from ..stats.proportions import FEWEST, correlation
+from ..registry import Registry
 
-Flags = NDArray[np.bool_]
-Kind = Literal["pairs", "texts", "choices"]
-WINNERS: frozenset[Kind] = frozenset({"pairs", "choices"})
-PAIRS: frozenset[Kind] = frozenset({"pairs"})
-CHOICES: frozenset[Kind] = frozenset({"choices"})
-TEXTS: frozenset[Kind] = frozenset({"texts"})
+CaseKind = Literal["pairs", "texts", "choices"]
+PAIRS: frozenset[CaseKind] = frozenset({"pairs"})
+CHOICES: frozenset[CaseKind] = frozenset({"choices"})
+LABELS: frozenset[CaseKind] = PAIRS | CHOICES
+TEXTS: frozenset[CaseKind] = frozenset({"texts"})
+DEFAULTS: dict[CaseKind, str] = {"pairs": "accuracy", "choices": "accuracy", "texts": "spearman"}
+TESTED_BY_COMPARE = ("accuracy", "agreement", "pearson", "spearman")  # `evaluation.compare` tests these itself
 
 
 @dataclass(frozen=True)
 class Objective:
-    """A figure of a run that is to become better.
+    """A measure of a run that a compilation improves; make one with `mean_objective` or `statistic_objective`.
 
     Attributes:
-        of: the figure of a run; NaN where it is not defined.
-        kinds: of case that it is for.
-        of_probabilities: it looks at the judge's probabilities, not only at what it names.
-        each: (n,) what each scored verdict adds, NaN for nothing, where the figure is the mean of that.
-        whole: the figure of the judge's (n,) winners or scores and people's, where only all together have one.
+        summary: one line for tables and help.
+        value: the measure of a run; NaN where it is not defined.
+        kinds: the kinds of case that it is defined for.
+        uses_probabilities: whether it reads the judge's probabilities, not only its winners.
+        case_values: of a mean: each scored verdict's number (n,), NaN where it has none.
+        statistic: of a measure without per-case numbers: its value for the judge's and people's (n,) winners or scores.
     """
 
     name: str
-    of: Callable[[Columns], float]
+    summary: str
+    value: Callable[[Columns], float]
     greater_is_better: bool
-    kinds: frozenset[Kind]
-    of_probabilities: bool = False
-    each: Callable[[Columns], Floats] | None = None
-    whole: Figure | None = None
+    kinds: frozenset[CaseKind]
+    uses_probabilities: bool = False
+    case_values: Callable[[Columns], Floats] | None = None
+    statistic: Figure | None = None
 
-    def better(self, value: float, than: float) -> bool:
-        """Whether `value` is strictly better; a figure that is not defined is better than none."""
+    def is_better(self, value: float, than: float) -> bool:
+        """Whether `value` is strictly better; any number is better than NaN."""
         if math.isnan(value) or math.isnan(than):
             return not math.isnan(value)
         return value > than if self.greater_is_better else value < than
 
-
-def kind_of(case: Case) -> Kind:
-    return "pairs" if case.is_pair else "texts" if len(case.candidates) == 1 else "choices"
-
-
-def default_for(cases: Iterable[Case]) -> Objective:
-    """The objective of these cases when none is named.
-
-    Accuracy for pairs, not agreement: the verdict that is given is the merged one, a head changes it without changing
-    what each order said, and a judge that asks in one order has no agreement.
-
-    Raises:
-        DeclarationError: no case, or cases of several kinds.
-    """
-    return OBJECTIVES[DEFAULTS[only_kind(cases)]]
+    def gain(self, test: PairedTest) -> float:
+        """The first judge's advantage in a paired test of this objective; 0 where the difference is not known."""
+        value = test.difference.value or 0.0
+        return value if self.greater_is_better else -value
 
 
-def only_kind(cases: Iterable[Case]) -> Kind:
-    """The one kind that all cases are of; raises DeclarationError for no case, or for several kinds."""
-    kinds = sorted({kind_of(case) for case in cases})
-    if len(kinds) != 1:
-        told = " and ".join(kinds) or "no case"
-        raise DeclarationError(f"objective: the cases are {told}. Give labelled cases of one kind.")
-    return kinds[0]
-
-
-def cost(run: Columns, unit: Literal["calls", "tokens"] = "calls") -> float:
-    """Calls or tokens a case, those that the cache answered included: other cases will not be in the cache.
-
-    Tokens are an estimate where the cache does not know how many its answers had; NaN where it answered all so.
-    """
-    usage, asked = run.usage, run.usage.calls + run.usage.cached
-    if not run.cases or not asked:
-        return 0.0 if run.cases else math.nan
-    if unit == "calls":
-        return asked / run.cases
-    return math.nan if usage.tokens_asked is None else usage.tokens_asked / run.cases
-
-
-def _right(run: Columns) -> Floats:
-    return _where((run.judge >= 0) & (run.human >= 0), run.judge == run.human)
-
-
-def _agreeing(run: Columns) -> Floats:
-    return _where((run.judge >= 0) & (run.human >= 0) & (run.consistent >= 0), both_orders_right(run))
-
-
-def _log_losses(run: Columns) -> Floats:
-    known, given, wanted = _soft(run)
-    return _placed(known, tables.soft_cross_entropies(given, wanted, floor=LEAST))
-
-
-def _squares(run: Columns) -> Floats:
-    known, given, wanted = _soft(run)
-    return _placed(known, np.square(given - wanted).sum(axis=1))
-
-
-def _soft(run: Columns) -> tuple[Flags, Floats, Floats]:
-    """The verdicts that have both, and of these the judge's probabilities and people's shares, (known, labels) each.
-
-    As in `head.plan.shares_of`, the votes count where on every case the label is what most of them said; else they are
-    of other people, and count only where there is no label.
-    """
-    if not run.labels:
-        return np.zeros(run.n, dtype=np.bool_), run.distribution[:0], run.distribution[:0]
-    votes, has_label = vote_shares(run), np.asarray(run.human >= 0)
-    voted = np.asarray(~np.isnan(votes).any(axis=1))
-    label = np.where(has_label[:, None], np.arange(len(run.labels)) == run.human[:, None], math.nan)
-    both = has_label & voted
-    follows = (votes[both, run.human[both]] == votes[both].max(axis=1)).all()
-    shares = np.where((voted if follows else ~has_label)[:, None], votes, label)
-    sums = np.abs(run.distribution.sum(axis=1) - 1) <= 1e-6
-    known = sums & ~np.isnan(shares).any(axis=1)
-    return known, run.distribution[known], shares[known]
-
-
-def _gains(run: Columns) -> Floats:
-    known = (run.judge >= 0) & (run.human >= 0)
-    both = run.rows(known)
-    told = np.arange(len(both.labels)) == both.judge[:, None]
-    rows = np.where(np.isnan(both.distribution), told, both.distribution)
-    pairs = zip(rows.tolist(), both.human.tolist(), strict=True)
-    return _placed(known, np.array([ndcg(row, {human}) for row, human in pairs], dtype=np.float64))
-
-
-def _squared_errors(run: Columns) -> Floats:
-    errors: Floats = np.square(run.score - run.human_score)
-    return errors
-
-
-def _kappa(said: Codes, human: Codes) -> float:
-    if len(set(human.tolist())) > 1 and len(set(said.tolist())) == 1:
-        return 0.0
-    k = 1 + max([*human.tolist(), *said.tolist()], default=0)
-    return float(tables.kappa(tables.confusion(human, said, k)))
-
-
-def _correlation(name: str) -> Callable[[Floats, Floats], float]:
-    def figure(said: Floats, people: Floats) -> float:
-        found = correlation(name, said, people)
-        people_differ = len(people) >= FEWEST and np.ptp(people) > 0
-        return 0.0 if people_differ and math.isnan(found) else found
-
-    return figure
-
-
-def _where(known: Flags, values: NDArray[Any]) -> Floats:
-    """The values, NaN where they are not known."""
-    return np.where(known, values.astype(np.float64), math.nan)
-
-
-def _placed(known: Flags, values: Floats) -> Floats:
-    """The values of the known ones in their places, NaN elsewhere."""
-    found = np.full(len(known), math.nan)
-    found[known] = values
-    return found
-
-
-def _mean(
-    name: str, each: Callable[[Columns], Floats], greater: bool, kinds: frozenset[Kind], of_probabilities: bool = False
+def mean_objective(
+    name: str,
+    case_values: Callable[[Columns], Floats],
+    *,
+    summary: str,
+    kinds: Iterable[CaseKind],
+    greater_is_better: bool = True,
+    uses_probabilities: bool = False,
 ) -> Objective:
-    """The mean of one number a verdict."""
+    """An objective that is the mean of one number per scored verdict.
 
-    def of(run: Columns) -> float:
-        values = each(run)
+    Args:
+        case_values: the (n,) numbers of a run; NaN leaves a verdict out.
+    """
+
+    def value(run: Columns) -> float:
+        values = case_values(run)
         known = values[~np.isnan(values)]
         return float(known.mean()) if len(known) else math.nan
 
-    return Objective(name, of, greater, kinds, of_probabilities, each=each)
+    return Objective(
+        name, summary, value, greater_is_better, frozenset(kinds), uses_probabilities, case_values=case_values
+    )
 
 
-def _whole(name: str, figure: Figure, kinds: frozenset[Kind]) -> Objective:
-    """A figure of the judge's winners or scores and of people's, all cases together."""
+def statistic_objective(
+    name: str, statistic: Figure, *, summary: str, kinds: Iterable[CaseKind], greater_is_better: bool = True
+) -> Objective:
+    """An objective in [-1, 1] of all verdicts together, such as a correlation.
 
-    def of(run: Columns) -> float:
+    Args:
+        statistic: its value for the judge's (n,) and people's (n,) scores of texts, or codes of winners. The paired
+            test of two judges of texts takes it of ranks, so that judges may score on different scales.
+    """
+    kinds = frozenset(kinds)
+
+    def value(run: Columns) -> float:
         if kinds == TEXTS:
             texts = scored(run)
-            return figure(texts.score, texts.human_score)
+            return statistic(texts.score, texts.human_score)
         both = labelled(run)
-        return figure(both.judge, both.human)
+        return statistic(both.judge, both.human)
 
-    return Objective(name, of, True, kinds, whole=figure)
+    return Objective(name, summary, value, greater_is_better, kinds, statistic=statistic)
 
 
-OBJECTIVES: dict[str, Objective] = {
-    objective.name: objective
-    for objective in (
-        _mean("agreement", _agreeing, True, PAIRS),
-        _mean("accuracy", _right, True, WINNERS),
-        _whole("kappa", _kappa, WINNERS),
-        _mean("log-loss", _log_losses, False, WINNERS, of_probabilities=True),
-        _mean("brier", _squares, False, WINNERS, of_probabilities=True),
-        _mean("ndcg", _gains, True, CHOICES),
-        _whole("kendall", _correlation("kendall"), TEXTS),
-        _whole("spearman", _correlation("spearman"), TEXTS),
-        _whole("pearson", _correlation("pearson"), TEXTS),
-        _mean("mse", _squared_errors, False, TEXTS),
-    )
-}
-DEFAULTS: dict[Kind, str] = {"pairs": "accuracy", "choices": "accuracy", "texts": "spearman"}
+def _plugin(name: str, loaded: Any) -> Objective:
+    if not isinstance(loaded, Objective) or loaded.name != name:
+        raise DeclarationError(f"objective {name!r}: its entry point gives {loaded!r}. Give an Objective of this name.")
+    return loaded
+
+
+OBJECTIVES: Registry[Objective] = Registry("objective", ".optimizers.objectives", "dicast.objectives", convert=_plugin)
+
+
+def register(objective: Objective) -> Objective:
+    """Add a built-in objective."""
+    return OBJECTIVES.add(objective.name, objective)
+
+
+def case_kind(case: Case) -> CaseKind:
+    return "pairs" if case.is_pair else "texts" if len(case.candidates) == 1 else "choices"
+
+
+def shared_kind(cases: Iterable[Case]) -> CaseKind:
+    """The kind of all cases; raises DeclarationError for no case and for several kinds."""
+    kinds = sorted({case_kind(case) for case in cases})
+    if len(kinds) != 1:
+        listed = " and ".join(kinds) or "no case"
+        raise DeclarationError(f"objective: the cases are {listed}. Give labelled cases of one kind.")
+    return kinds[0]
+
+
+def objective_for(name: str | None, cases: Iterable[Case]) -> Objective:
+    """The objective of this name, or the default of these cases: accuracy of pairs and choices, Spearman of texts.
+
+    Pairs default to accuracy, not to agreement: accuracy is of the merged verdict, which is the one delivered; a head
+    changes it without changing the answer in each order, and a judge that asks in one order has no agreement.
+
+    Raises:
+        DeclarationError: no case, cases of several kinds, or an objective that does not exist or is not for this kind.
+    """
+    kind = shared_kind(cases)
+    objective = OBJECTIVES.find(name or DEFAULTS[kind])
+    if kind not in objective.kinds:
+        names = ", ".join(other.name for other in OBJECTIVES if kind in other.kinds)
+        raise DeclarationError(f"objective {name!r}: is not defined for {kind}. Use one of {names}.")
+    return objective
+
+
+def paired_tests(objective: Objective) -> Tests:
+    """The paired test of this objective, to be passed to `evaluation.compare`; none where `compare` has it already."""
+
+    def tests(first: Columns, second: Columns, seed: int) -> Iterator[PairedTest]:
+        if objective.name in TESTED_BY_COMPARE:
+            return
+        if objective.case_values is not None:
+            yield from _test_of_means(objective, objective.case_values, first, second, seed)
+        elif objective.statistic is not None:
+            test = _test_of_scores if objective.kinds == TEXTS else _test_of_winners
+            yield from test(objective, objective.statistic, first, second, seed)
+
+    return tests
+
+
+def _test_of_means(
+    objective: Objective, case_values: Callable[[Columns], Floats], first: Columns, second: Columns, seed: int
+) -> Iterator[PairedTest]:
+    ours, theirs = case_values(first), case_values(second)
+    known = ~(np.isnan(ours) | np.isnan(theirs))
+    if known.any():
+        sides = ours[known], theirs[known]
+        yield of_means(objective.name, *sides, first.group[known], seed, _description(objective))
+
+
+def _test_of_winners(
+    objective: Objective, statistic: Figure, first: Columns, second: Columns, seed: int
+) -> Iterator[PairedTest]:
+    other, people = recoded(second, first.labels), first.human
+    known = (first.judge >= 0) & (other >= 0) & (people >= 0)
+    if known.any():
+        sides, groups = (first.judge[known], other[known]), first.group[known]
+        yield of_wholes(objective.name, statistic, sides, people[known], groups, seed, _description(objective))
+
+
+def _test_of_scores(
+    objective: Objective, statistic: Figure, first: Columns, second: Columns, seed: int
+) -> Iterator[PairedTest]:
+    people = first.human_score
+    known = ~(np.isnan(first.score) | np.isnan(second.score) | np.isnan(people))
+    if known.any():
+        sides = on_one_scale(objective.name, first.score[known], second.score[known])
+        groups = first.group[known]
+        yield of_wholes(objective.name, statistic, sides, people[known], groups, seed, _description(objective))
+
+
+def _description(objective: Objective) -> str:
+    direction = "greater" if objective.greater_is_better else "lower"
+    return f"{objective.name} of the first less that of the second; {direction} is better"

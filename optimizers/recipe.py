@@ -9,12 +9,12 @@ from ..data.case import Record
 from ..data.rows import explain
 from ..engines.ledger import Budget
 from ..errors import DeclarationError
+from ..registry import Registry
+from .structure.pareto import Prefer
 
 if TYPE_CHECKING:
-    from .prompts.methods import PromptOptions
+    from .prompts.optimizer import PromptOptions
 
-Prompts = Literal["none", "bootstrap", "random-search", "miprov2", "gepa", "simba"]
-Prefer = Literal["best", "cheap", "knee"]
 Share = Annotated[float, Field(gt=0, lt=1)]
 
 
@@ -59,7 +59,7 @@ class Recipe(Record):
     seed: Annotated[int, Field(ge=0)] = 0
     head: bool = True
     length: bool = Field(default=False, description="whether the head may use the texts' length")
-    prompts: Prompts = "none"
+    prompts: str = Field(default="none", description="a prompt optimizer; none leaves prompts as they are")
     prompt_lm: str | None = None
     stages: tuple[str, ...] = Field(default=(), description="whose prompts are optimised; empty: all")
     demos: Annotated[int, Field(ge=0, description="a stage shows at most")] = 4
@@ -74,6 +74,20 @@ class Recipe(Record):
         description="beside it on the test part; a name will do. In Python give the judge itself to the Compiler",
     )
 
+    @field_validator("objective")
+    @classmethod
+    def _is_objective(cls, name: str | None) -> str | None:
+        from .objective import OBJECTIVES
+
+        return None if name is None else _registered(OBJECTIVES, name)
+
+    @field_validator("prompts")
+    @classmethod
+    def _is_prompt_optimizer(cls, name: str) -> str:
+        from .prompts.optimizer import PROMPT_OPTIMIZERS
+
+        return name if name == "none" else _registered(PROMPT_OPTIMIZERS, name)
+
     @field_validator("baseline", mode="before")
     @classmethod
     def _named(cls, value: Any) -> Any:
@@ -85,7 +99,7 @@ class Recipe(Record):
         Raises:
             DeclarationError: the recipe has no method.
         """
-        from .prompts.methods import PromptOptions
+        from .prompts.optimizer import PromptOptions
 
         if self.prompts == "none":
             raise DeclarationError("recipe: prompts is 'none', so there is nothing to search. Name a method.")
@@ -100,6 +114,14 @@ class Recipe(Record):
             workers=workers,
             seed=self.seed,
         )
+
+
+def _registered(registry: Registry[Any], name: str) -> str:
+    try:
+        registry.find(name)
+    except DeclarationError as error:
+        raise ValueError(str(error)) from None
+    return name
 
 
 def read_recipe(path: Path, **changed: Any) -> Recipe:

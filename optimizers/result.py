@@ -12,8 +12,8 @@ from ..evaluation.evaluate import evaluate
 from ..evaluation.results import Comparison, Evaluation, Measure, PairedTest
 from ..evaluation.run_arrays import columns
 from .certificates.certificate import Check
-from .objective import DEFAULTS, OBJECTIVES, TEXTS, Objective, cost
-from .objective_test import gain, tests_of
+from .cost_account import cost_per_verdict
+from .objective import DEFAULTS, OBJECTIVES, TEXTS, Objective, paired_tests
 
 Outcome = Literal["improved", "worse", "inconclusive"]
 UNCOMPILED, COMPILED = "uncompiled", "compiled"
@@ -86,13 +86,13 @@ def result(
         Row(
             name=name,
             evaluation=evaluate(judged, {**identity, "judge": f"{identity['judge']} ({name})"}, seed=seed),
-            calls=cost(taken[name]),
-            tokens=_known(cost(taken[name], "tokens")),
+            calls=cost_per_verdict(taken[name]),
+            tokens=_known(cost_per_verdict(taken[name], "tokens")),
         )
         for name, judged in runs.items()
     )
     others = taken | {name: columns(judged) for name, judged in bars.items() if name not in runs}
-    comparisons = compare([(COMPILED, others.pop(COMPILED)), *others.items()], seed, more=tests_of(objective))
+    comparisons = compare([(COMPILED, others.pop(COMPILED)), *others.items()], seed, more=paired_tests(objective))
     outcome, told = _outcome(comparisons, objective)
     if unbeaten := [name for one in comparisons if one.second in bars and (name := _unbeaten(one, objective))]:
         told += f"; not shown to be better than {', '.join(unbeaten)}"
@@ -114,7 +114,7 @@ def _outcome(comparisons: Sequence[Comparison], objective: Objective) -> tuple[O
     name = test.name if objective.greater_is_better else f"{test.name} (lower is better)"
     told = f"{name} {figure.value:+.3f}{interval} against the uncompiled judge, n = {figure.n}, p = {test.p:.3g}"
     if test.p <= ALPHA and figure.value:
-        return ("improved" if gain(objective, test) > 0 else "worse"), told
+        return ("improved" if objective.gain(test) > 0 else "worse"), told
     return "inconclusive", f"{told}: no significant difference ({test.note})"
 
 
@@ -127,9 +127,9 @@ def _unbeaten(comparison: Comparison, objective: Objective) -> str:
     it has none of the objective: `longer` gives no probabilities."""
     by, test = "", _named(comparison, objective.name)
     if test is None:
-        plain = OBJECTIVES[DEFAULTS["texts" if objective.kinds == TEXTS else "pairs"]]
+        plain = OBJECTIVES.find(DEFAULTS["texts" if objective.kinds == TEXTS else "pairs"])
         by, test, objective = f" by {plain.name}", _named(comparison, plain.name), plain
-    beaten = test is not None and test.p is not None and test.p <= ALPHA and gain(objective, test) > 0
+    beaten = test is not None and test.p is not None and test.p <= ALPHA and objective.gain(test) > 0
     return "" if beaten else comparison.second + by
 
 

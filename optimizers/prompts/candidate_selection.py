@@ -88,7 +88,7 @@ class Contest:
             if self.complete(tried) and self._unscored(tried) <= most
         ]
         for digest, value in able:
-            if self.objective.better(value, self.value(self.bench.tried[chosen])):
+            if self.objective.is_better(value, self.value(self.bench.tried[chosen])):
                 chosen = digest
         return chosen
 
@@ -96,7 +96,7 @@ class Contest:
         """The objective over the cases to select by; NaN where it is not defined, or not all were judged."""
         if not self.complete(tried):
             return math.nan
-        return self.objective.of(columns(self._selected(tried)))
+        return self.objective.value(columns(self._selected(tried)))
 
     def complete(self, tried: Tried) -> bool:
         return all(case.id in tried.verdicts for case in self.select)

@@ -74,7 +74,7 @@ def score(case: Case, verdict: Verdict, objective: Objective, *, scale: tuple[fl
     if not case.is_pair and verdict.scores is not None:
         others = len(case.candidates) - 1
         return (others + 1 - rank(verdict.scores, int(str(case.label.winner)))) / others
-    if objective.of_probabilities and verdict.distribution is not None:
+    if objective.uses_probabilities and verdict.distribution is not None:
         apart = _squared_distance(case, verdict.distribution)
         return (1 - apart / 2) * (INCONSISTENT if verdict.consistent is False else 1.0)
     human = case.label.winner

@@ -1,13 +1,7 @@
 """Better prompts by DSPy's optimizers, behind one face, with our own choice at the end.
 
-    bootstrap       demos from the judge's own right answers (BootstrapFewShot)
-    random-search   several sets of such demos (BootstrapFewShotWithRandomSearch)
-    miprov2         instructions from a summary of the data, and demos, by Bayesian search (arXiv 2406.11695)
-    gepa            instructions rewritten by reflection on what went wrong (arXiv 2507.19457)
-    simba           rules and demos from cases on which the judge's answers vary (DSPy's SIMBA)
-
-Whatever an optimizer thinks best: every wording that it tried is a candidate, the unchanged one too. The objective over
-the cases to select by decides, and the unchanged judge stays unless another wording is better.
+Every wording that an optimizer tried is a candidate, whatever the optimizer prefers, and so is the unchanged one. The
+objective over the select cases decides, and the unchanged judge stays unless another wording is better.
 """
 
 import threading
@@ -25,12 +19,12 @@ from ...engines.models import ModelString, get_lm
 from ...errors import BudgetSpent, DeclarationError, Infrastructure, ModelError
 from ...judging.judge import Judge
 from ...judging.stage import HOPELESS
-from ..objective import OBJECTIVES, Objective, default_for, only_kind
+from ..objective import Objective, objective_for
 from .candidate_selection import Contest, Trial
 from .judge_proxy import Judging
 from .limits import Allowance, BeforeEachCall, Stopped, quiet
-from .methods import METHODS, OF_DEMOS, WRITTEN, PromptOptions, Work, adapter_for
 from .metric import example, metric
+from .optimizer import PROMPT_OPTIMIZERS, WRITER_SETTINGS, PromptOptimizer, PromptOptions, PromptTask, adapter_for
 from .prompt_state import Wordings, stages_of, worded, wordings_of
 from .wording_evaluator import Bench
 
@@ -116,9 +110,8 @@ def optimise_prompts(
 
 def check_options(judge: Judge, options: PromptOptions) -> None:
     """Refuse a method, a stage or a model that cannot be searched with, before anything is spent (DeclarationError)."""
-    if options.method not in METHODS:
-        raise DeclarationError(f"prompts: there is no method {options.method!r}. Use one of {', '.join(METHODS)}.")
-    if options.method in OF_DEMOS and options.demos < 1:
+    optimizer = PROMPT_OPTIMIZERS.find(options.method)
+    if optimizer.needs_demos and options.demos < 1:
         raise DeclarationError(f"prompts: {options.method} searches demos, got demos={options.demos}. Give 1 or more.")
     if options.prompt_lm:
         ModelString.parse(options.prompt_lm)
@@ -133,18 +126,12 @@ def check_options(judge: Judge, options: PromptOptions) -> None:
 def _checked(options: PromptOptions, train: Sequence[Case], select: Sequence[Case]) -> Objective:
     if not train or not select:
         raise DeclarationError(f"prompts: {len(train)} cases to learn from, {len(select)} to select by. Give both.")
-    kind = only_kind([*train, *select])
+    objective = objective_for(options.objective, [*train, *select])
     for case in (*train, *select):
         if case.label is None:
             raise DeclarationError(f"prompts: case {case.id!r} has no label. Give labelled cases.")
     if shared := {case.id for case in train} & {case.id for case in select}:
         raise DeclarationError(f"prompts: case {min(shared)!r} is in both parts. Split the cases (data.split).")
-    if options.objective is None:
-        return default_for(select)
-    objective = OBJECTIVES.get(options.objective)
-    if objective is None or kind not in objective.kinds:
-        known = ", ".join(one.name for one in OBJECTIVES.values() if kind in one.kinds)
-        raise DeclarationError(f"prompts: {options.objective!r} is no objective for {kind}. Use one of {known}.")
     return objective
 
 
@@ -177,9 +164,9 @@ def _tell(contest: Contest, on_trial: Callable[[Trial], None] | None) -> None:
 
 def _search(contest: Contest, train: Sequence[Case], options: PromptOptions) -> tuple[Wordings | None, str]:
     """What the optimizer returned, if it came to an end, and why it did not."""
-    judge, allowance = contest.bench.judge, contest.bench.allowance
-    lm = _prompt_lm(contest, options)
-    work = Work(
+    judge, allowance, optimizer = contest.bench.judge, contest.bench.allowance, PROMPT_OPTIMIZERS.find(options.method)
+    lm = _writer(contest, options) if optimizer.needs_writer else None
+    task = PromptTask(
         program=Judging(judge, contest.tuned, bench=contest.bench),
         train=[example(case) for case in train],
         select=[example(case) for case in contest.select],
@@ -190,7 +177,7 @@ def _search(contest: Contest, train: Sequence[Case], options: PromptOptions) -> 
     callbacks = [*dspy.settings.callbacks, BeforeEachCall(allowance)]
     try:
         with quiet(), dspy.context(trace=None, callbacks=callbacks, adapter=adapter_for(lm), disable_history=True):
-            return METHODS[options.method](work).wordings(), ""
+            return _wordings(optimizer, optimizer.run(task)), ""
     except KeyboardInterrupt:
         return None, INTERRUPTED
     except Stopped as stopped:
@@ -210,13 +197,20 @@ def _search(contest: Contest, train: Sequence[Case], options: PromptOptions) -> 
         contest.bench.close()
 
 
-def _prompt_lm(contest: Contest, options: PromptOptions) -> Any:
-    """The model that writes instructions; None where the method needs none."""
-    if options.method in OF_DEMOS:
-        return None
+def _wordings(optimizer: PromptOptimizer, returned: object) -> Wordings:
+    if not isinstance(returned, Judging):
+        raise DeclarationError(
+            f"prompt optimizer {optimizer.name!r}: returned a {type(returned).__name__}. Return the program of its "
+            "task, or a copy of it."
+        )
+    return returned.wordings()
+
+
+def _writer(contest: Contest, options: PromptOptions) -> Any:
+    """The LM that writes instructions."""
     stages = stages_of(contest.bench.judge)
     lm = get_lm(options.prompt_lm) if options.prompt_lm else stages[contest.tuned[0]].lm
-    return lm.copy(**WRITTEN)
+    return lm.copy(**WRITER_SETTINGS)
 
 
 def _finish(contest: Contest, returned: Wordings | None, workers: int) -> str:

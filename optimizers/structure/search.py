@@ -15,7 +15,7 @@ from ...data.case import Record
 from ...engines.jsonl import only_writer
 from ...errors import BudgetSpent, DeclarationError
 from ...judging.judge import Judge
-from ..objective import OBJECTIVES, Objective
+from ..objective import OBJECTIVES
 from .pareto import Prefer, Trial, choose, front
 from .racing import Race, course
 from .space import Space, Values
@@ -146,7 +146,7 @@ def search(
     if trials < 1:
         raise DeclarationError(f"structure search: {trials} trials. Give 1 at least, or leave the search out.")
     along = course(cases, race, seed=seed)
-    arena = Arena(judge, Space.of(judge, space), _objective(objective), along, measure, race, fit_head, cost, seed)
+    arena = Arena(judge, Space.of(judge, space), OBJECTIVES.find(objective), along, measure, race, fit_head, cost, seed)
     with only_writer(folder / LOCK, folder):
         study = Study(folder / JOURNAL, arena.space, arena.identity, two=cost is not None, seed=seed)
         ended = _run(arena, study, trials, on_trial)
@@ -199,9 +199,3 @@ def _searched(
         gain=Gain(value=gap.value, low=known(gap.low), high=known(gap.high)),
         ended=ended,
     )
-
-
-def _objective(name: str) -> Objective:
-    if name not in OBJECTIVES:
-        raise DeclarationError(f"structure search: no objective {name!r}. Use one of {', '.join(OBJECTIVES)}.")
-    return OBJECTIVES[name]

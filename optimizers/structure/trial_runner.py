@@ -10,8 +10,9 @@ from ...data.case import digest
 from ...errors import DeclarationError, ModelError, RunError
 from ...evaluation.run_arrays import columns
 from ...judging.judge import Judge
+from ..cost_account import cost_per_verdict
 from ..head.fit import fit
-from ..objective import Objective, cost
+from ..objective import Objective
 from ..record_run import identity
 from .pareto import Priced, Trial
 from .racing import Course, Look, Race, is_beaten
@@ -156,15 +157,15 @@ class Arena:
     def _look(self, judged: Sequence[Judged]) -> Look:
         cases = [case for part in self.course.slices for case in part][: len(judged)]
         run = columns(map(Judged.of, cases, self._fitted(cases, judged)))
-        value = self.objective.of(run) if run.n else math.nan
+        value = self.objective.value(run) if run.n else math.nan
         asked = columns(judged)
         return Look(
             cases=len(judged),
             scored=run.n,
             value=known(value),
-            units=self.course.contributions(run, self.objective.of),
-            calls=cost(asked, "calls"),
-            tokens=known(cost(asked, "tokens")),
+            units=self.course.contributions(run, self.objective.value),
+            calls=cost_per_verdict(asked, "calls"),
+            tokens=known(cost_per_verdict(asked, "tokens")),
         )
 
     def _fitted(self, cases: Sequence[Case], judged: Sequence[Judged]) -> Sequence[Verdict]:

@@ -10,14 +10,13 @@ from dicast.data import Judged, Scores, Winner
 from dicast.evaluation.compare import compare
 from dicast.evaluation.results import PairedTest
 from dicast.evaluation.run_arrays import columns
-from dicast.optimizers import objective_test
-from dicast.optimizers.objective import OBJECTIVES, Kind
+from dicast.optimizers.objective import OBJECTIVES, TESTED_BY_COMPARE, CaseKind, paired_tests
 from dicast.optimizers.result import Result, result
 
 N = 60
 
 
-def run(kind: Kind, skill: float, seed: int = 0, *, sure: float = 0.8, each: int = 1) -> list[Judged]:
+def run(kind: CaseKind, skill: float, seed: int = 0, *, sure: float = 0.8, each: int = 1) -> list[Judged]:
     """A judge that is right so often, and says that it is `sure`; `each` cases are of one group."""
     random = np.random.default_rng(seed)
     found = []
@@ -40,8 +39,8 @@ def run(kind: Kind, skill: float, seed: int = 0, *, sure: float = 0.8, each: int
 
 
 def paired(name: str, first: list[Judged], second: list[Judged]) -> PairedTest:
-    runs, more = (columns(first), columns(second)), objective_test.tests_of(OBJECTIVES[name])
-    if name not in objective_test.ALWAYS:
+    runs, more = (columns(first), columns(second)), paired_tests(OBJECTIVES.find(name))
+    if name not in TESTED_BY_COMPARE:
         (test,) = more(*runs, 0)
         return test
     (found,) = compare([("one", runs[0]), ("two", runs[1])], more=more)
@@ -49,25 +48,23 @@ def paired(name: str, first: list[Judged], second: list[Judged]) -> PairedTest:
     return test
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"), [(one.name, kind) for one in OBJECTIVES.values() for kind in sorted(one.kinds)]
-)
-def test_every_objective_is_tested_by_its_own_figure(name: str, kind: Kind) -> None:
-    objective, good, bad = OBJECTIVES[name], run(kind, 0.95, 1), run(kind, 0.6, 2)
+@pytest.mark.parametrize(("name", "kind"), [(one.name, kind) for one in OBJECTIVES for kind in sorted(one.kinds)])
+def test_every_objective_is_tested_by_its_own_figure(name: str, kind: CaseKind) -> None:
+    objective, good, bad = OBJECTIVES.find(name), run(kind, 0.95, 1), run(kind, 0.6, 2)
     test = paired(name, good, bad)
-    assert test.difference.value == pytest.approx(objective.of(columns(good)) - objective.of(columns(bad)))
+    assert test.difference.value == pytest.approx(objective.value(columns(good)) - objective.value(columns(bad)))
     assert test.p is not None
     assert test.p < 0.01
-    assert objective_test.gain(objective, test) > 0
+    assert objective.gain(test) > 0
     other = paired(name, bad, good)
     assert other.p == pytest.approx(test.p, abs=0.005)
-    assert objective_test.gain(objective, other) == pytest.approx(-objective_test.gain(objective, test))
+    assert objective.gain(other) == pytest.approx(-objective.gain(test))
 
 
 @pytest.mark.parametrize("name", ["kappa", "log-loss", "kendall"])
 def test_groups_are_exchanged_whole(name: str) -> None:
     """Of 5 groups the judges can be exchanged in 16 ways: p is a sixteenth at the least."""
-    kind: Kind = "texts" if name == "kendall" else "pairs"
+    kind: CaseKind = "texts" if name == "kendall" else "pairs"
     test = paired(name, run(kind, 1.0, 1, each=12), run(kind, 0.6, 2, each=12))
     assert test.difference.groups == 5
     assert test.p == pytest.approx(1 / 16)
@@ -76,7 +73,7 @@ def test_groups_are_exchanged_whole(name: str) -> None:
 def side_by_side(name: str, uncompiled: list[Judged], compiled: list[Judged], **bars: list[Judged]) -> Result:
     told = {"judge": "known", "lm": "none", "settings": {}, "data": "made", "version": "0", "seed": 0}
     runs = {"uncompiled": uncompiled, "compiled": compiled}
-    return result(runs, OBJECTIVES[name], bars=bars, seed=0, identity=told)
+    return result(runs, OBJECTIVES.find(name), bars=bars, seed=0, identity=told)
 
 
 @pytest.mark.parametrize("name", ["log-loss", "brier"])

@@ -10,12 +10,13 @@ from dicast.data import Case, Finding, Judged, Scores, Usage, Verdict, Winner
 from dicast.errors import DeclarationError
 from dicast.evaluation.run_arrays import columns
 from dicast.judging.delimiters import Fence
-from dicast.optimizers.objective import OBJECTIVES, cost, default_for, kind_of
+from dicast.optimizers.cost_account import cost_per_verdict
+from dicast.optimizers.objective import OBJECTIVES, case_kind, objective_for
 from dicast.optimizers.prompts.feedback import summary
 from dicast.optimizers.prompts.metric import example, is_right, metric, score
 from dicast.signatures.direct import Prefer
 
-ACCURACY, LOG_LOSS = OBJECTIVES["accuracy"], OBJECTIVES["log-loss"]
+ACCURACY, LOG_LOSS = OBJECTIVES.find("accuracy"), OBJECTIVES.find("log-loss")
 
 
 def pair(label="a", votes=(), **more):
@@ -54,9 +55,9 @@ def test_agreement_wants_both_orders_and_accuracy_the_merged_verdict():
         (pair("b"), said("a", "a", "a")),
         (pair("tie"), said("tie", "tie", "tie")),
     ]
-    assert OBJECTIVES["accuracy"].of(run(*rows)) == 3 / 4
-    assert OBJECTIVES["agreement"].of(run(*rows)) == 2 / 4
-    assert OBJECTIVES["kappa"].of(run(*rows)) == pytest.approx(
+    assert OBJECTIVES.find("accuracy").value(run(*rows)) == 3 / 4
+    assert OBJECTIVES.find("agreement").value(run(*rows)) == 2 / 4
+    assert OBJECTIVES.find("kappa").value(run(*rows)) == pytest.approx(
         (3 / 4 - 7 / 16) / (1 - 7 / 16)
     )  # by hand: 7/16 by chance
 
@@ -69,96 +70,100 @@ def test_agreement_is_of_what_each_order_said_and_not_of_what_a_head_made_of_it(
         (pair("a"), said("a")),  # read one by one: there are no orders
     ]
     rows = [(case, verdict.model_copy(update={"consistent": True})) for case, verdict in rows]
-    assert [OBJECTIVES["agreement"].of(run(row)) for row in rows] == [0, 1, 0, 1]
+    assert [OBJECTIVES.find("agreement").value(run(row)) for row in rows] == [0, 1, 0, 1]
 
 
 def test_losses_are_of_the_label_where_the_votes_are_of_other_people():
     given = {"a": 0.5, "b": 0.25, "tie": 0.25}
     third_persons = (pair("b", votes="aaa"), said("a", distribution=given))
     follows = (pair("a", votes="aab"), said("a", distribution=given))
-    assert LOG_LOSS.of(run(third_persons)) == pytest.approx(math.log(4))
-    assert LOG_LOSS.of(run(third_persons, follows)) == pytest.approx((math.log(4) + math.log(2)) / 2)
-    assert OBJECTIVES["brier"].of(run(third_persons)) == pytest.approx(0.5**2 + 0.75**2 + 0.25**2)
+    assert LOG_LOSS.value(run(third_persons)) == pytest.approx(math.log(4))
+    assert LOG_LOSS.value(run(third_persons, follows)) == pytest.approx((math.log(4) + math.log(2)) / 2)
+    assert OBJECTIVES.find("brier").value(run(third_persons)) == pytest.approx(0.5**2 + 0.75**2 + 0.25**2)
     unlabelled = (pair(None, votes="b"), said("a", distribution=given))
-    assert LOG_LOSS.of(run(third_persons, unlabelled)) == pytest.approx(math.log(4))
+    assert LOG_LOSS.value(run(third_persons, unlabelled)) == pytest.approx(math.log(4))
 
 
 def test_losses_are_of_the_votes_and_of_the_label_where_nobody_voted():
     given = {"a": 0.5, "b": 0.25, "tie": 0.25}
     voted = run((pair("a", votes="aaab"), said("a", distribution=given)))
-    assert LOG_LOSS.of(voted) == pytest.approx(-(0.75 * math.log(0.5) + 0.25 * math.log(0.25)))
-    assert OBJECTIVES["brier"].of(voted) == pytest.approx(0.25**2 + 0 + 0.25**2)
+    assert LOG_LOSS.value(voted) == pytest.approx(-(0.75 * math.log(0.5) + 0.25 * math.log(0.25)))
+    assert OBJECTIVES.find("brier").value(voted) == pytest.approx(0.25**2 + 0 + 0.25**2)
     alone = run((pair("a"), said("a", distribution=given)))
-    assert LOG_LOSS.of(alone) == pytest.approx(math.log(2))
-    assert OBJECTIVES["brier"].of(alone) == pytest.approx(0.5**2 + 2 * 0.25**2)
+    assert LOG_LOSS.value(alone) == pytest.approx(math.log(2))
+    assert OBJECTIVES.find("brier").value(alone) == pytest.approx(0.5**2 + 2 * 0.25**2)
 
 
 def test_ndcg_is_of_the_right_answers_place_by_the_judges_probabilities():
     case = Case(id="c", query="q", candidates=[{"text": t} for t in "wxyz"], label={"value": 2})
     shares = {"0": 0.5, "1": 0.1, "2": 0.3, "3": 0.1}
     second = Verdict(case_id="c", winner=0, scores=(5, 1, 3, 1), distribution=shares)
-    assert OBJECTIVES["ndcg"].of(run((case, second))) == pytest.approx(0.6309, abs=1e-4)  # 1 / log2(3)
-    assert score(case, second, OBJECTIVES["ndcg"]) == pytest.approx(2 / 3)
-    assert score(case, second.model_copy(update={"scores": (1, 0, 4, 0)}), OBJECTIVES["ndcg"]) == 1.0
-    assert score(case, second.model_copy(update={"scores": (1, 1, 0, 1)}), OBJECTIVES["ndcg"]) == 0.0
+    assert OBJECTIVES.find("ndcg").value(run((case, second))) == pytest.approx(0.6309, abs=1e-4)  # 1 / log2(3)
+    assert score(case, second, OBJECTIVES.find("ndcg")) == pytest.approx(2 / 3)
+    assert score(case, second.model_copy(update={"scores": (1, 0, 4, 0)}), OBJECTIVES.find("ndcg")) == 1.0
+    assert score(case, second.model_copy(update={"scores": (1, 1, 0, 1)}), OBJECTIVES.find("ndcg")) == 0.0
 
 
 def test_correlations_and_squared_errors_of_scores():
     rows = [(text(human), Verdict(case_id="t", scores=(judge,))) for human, judge in ((1, 2), (2, 1), (4, 4), (5, 5))]
-    assert OBJECTIVES["kendall"].of(run(*rows)) == pytest.approx(4 / 6)  # 5 pairs in order, 1 not
-    assert OBJECTIVES["spearman"].of(run(*rows)) == pytest.approx(0.8)
-    assert OBJECTIVES["mse"].of(run(*rows)) == pytest.approx(0.5)
-    assert OBJECTIVES["pearson"].of(run(*rows)) == pytest.approx(0.9)
+    assert OBJECTIVES.find("kendall").value(run(*rows)) == pytest.approx(4 / 6)  # 5 pairs in order, 1 not
+    assert OBJECTIVES.find("spearman").value(run(*rows)) == pytest.approx(0.8)
+    assert OBJECTIVES.find("mse").value(run(*rows)) == pytest.approx(0.5)
+    assert OBJECTIVES.find("pearson").value(run(*rows)) == pytest.approx(0.9)
 
 
 @pytest.mark.parametrize("name", ["kendall", "spearman", "pearson"])
 def test_a_judge_that_always_says_the_same_is_at_chance(name):
     rows = [(text(human), Verdict(case_id="t", scores=(3,))) for human in (1, 2, 5)]
-    assert OBJECTIVES[name].of(run(*rows)) == 0.0
-    assert OBJECTIVES["kappa"].of(run((pair("a"), said("a")), (pair("b"), said("a")))) == 0.0
+    assert OBJECTIVES.find(name).value(run(*rows)) == 0.0
+    assert OBJECTIVES.find("kappa").value(run((pair("a"), said("a")), (pair("b"), said("a")))) == 0.0
     alike = [(text(3), Verdict(case_id="t", scores=(judge,))) for judge in (1, 2, 5)]
-    assert math.isnan(OBJECTIVES[name].of(run(*alike)))
+    assert math.isnan(OBJECTIVES.find(name).value(run(*alike)))
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES.values(), ids=OBJECTIVES)
+@pytest.mark.parametrize("objective", [*OBJECTIVES], ids=OBJECTIVES.names())
 def test_a_run_without_a_verdict_has_no_figure_and_never_wins(objective):
     empty = run((pair("a"), Verdict(case_id="p", status="unscored", reason="refusal")))
-    assert math.isnan(objective.of(empty))
-    assert not objective.better(math.nan, 0.1)
-    assert objective.better(0.1, math.nan)
-    assert not objective.better(0.5, 0.5)
-    assert objective.better(0.6, 0.5) == objective.greater_is_better
+    assert math.isnan(objective.value(empty))
+    assert not objective.is_better(math.nan, 0.1)
+    assert objective.is_better(0.1, math.nan)
+    assert not objective.is_better(0.5, 0.5)
+    assert objective.is_better(0.6, 0.5) == objective.greater_is_better
 
 
 def test_better_verdicts_make_every_figure_of_winners_better():
     good = run(*[(pair(side), said(side, side, side, distribution=shares(side, 0.9))) for side in "abab"])
     bad = run(*[(pair(side), said("a", "a", "b", distribution=shares("a", 0.5))) for side in "abab"])
-    for objective in OBJECTIVES.values():
+    for objective in OBJECTIVES:
         if "pairs" in objective.kinds:
-            assert objective.better(objective.of(good), objective.of(bad)), objective.name
+            assert objective.is_better(objective.value(good), objective.value(bad)), objective.name
 
 
 def shares(letter, p):
     return {letter: p} | dict.fromkeys({"a", "b", "tie"} - {letter}, (1 - p) / 2)
 
 
-def test_each_kind_of_case_has_an_objective_and_kinds_do_not_mix():
+def test_each_case_kind_case_has_an_objective_and_kinds_do_not_mix():
     choice = Case(id="c", query="q", candidates=[{"text": t} for t in "xyz"], label={"value": 2})
-    assert [kind_of(case) for case in (pair(), text(3), choice)] == ["pairs", "texts", "choices"]
-    assert [default_for([case]).name for case in (pair(), text(3), choice)] == ["accuracy", "spearman", "accuracy"]
+    assert [case_kind(case) for case in (pair(), text(3), choice)] == ["pairs", "texts", "choices"]
+    assert [objective_for(None, [case]).name for case in (pair(), text(3), choice)] == [
+        "accuracy",
+        "spearman",
+        "accuracy",
+    ]
     with pytest.raises(DeclarationError, match="the cases are pairs and texts"):
-        default_for([pair(), text(3)])
+        objective_for(None, [pair(), text(3)])
     with pytest.raises(DeclarationError, match="the cases are no case"):
-        default_for([])
+        objective_for(None, [])
 
 
 def test_cost_counts_what_the_cache_answered_as_well():
     usage = Usage(calls=3, cached=1, prompt_tokens=270, completion_tokens=30)
     judged = run((pair(), said(usage=usage)), (pair(), said()))
-    assert cost(judged) == 2.0
-    assert cost(judged, "tokens") == 200.0
-    assert math.isnan(cost(run((pair(), said(usage=Usage(cached=4)))), "tokens"))
-    assert cost(run((pair(), said()))) == cost(run((pair(), said())), "tokens") == 0.0
+    assert cost_per_verdict(judged) == 2.0
+    assert cost_per_verdict(judged, "tokens") == 200.0
+    assert math.isnan(cost_per_verdict(run((pair(), said(usage=Usage(cached=4)))), "tokens"))
+    assert cost_per_verdict(run((pair(), said()))) == cost_per_verdict(run((pair(), said())), "tokens") == 0.0
 
 
 @pytest.mark.parametrize(
@@ -178,7 +183,7 @@ def test_a_pairs_score_rewards_both_orders(verdict, wanted):
 
 
 def test_no_pair_whose_orders_disagree_scores_full_or_becomes_an_example():
-    for objective, label, winner, p in itertools.product(OBJECTIVES.values(), "ab", "ab", (0.2, 0.6, 1.0)):
+    for objective, label, winner, p in itertools.product(OBJECTIVES, "ab", "ab", (0.2, 0.6, 1.0)):
         verdict = said(winner, "a", "b", distribution=shares(winner, p))
         assert score(pair(label), verdict, objective) < 1
         assert not is_right(pair(label), verdict)
@@ -193,10 +198,10 @@ def test_probabilities_score_best_where_they_are_peoples_shares():
 
 def test_a_texts_score_is_one_less_the_distance_in_the_scales_range():
     given = Verdict(case_id="t", scores=(75,))
-    assert score(text(4), given, OBJECTIVES["spearman"], scale=(0, 100)) == 1.0
-    assert score(text(2), given, OBJECTIVES["spearman"], scale=(0, 100)) == 0.5
-    assert score(text(4), Verdict(case_id="t", scores=(3.5,)), OBJECTIVES["mse"]) == 0.875
-    assert score(text(1), given, OBJECTIVES["mse"]) == 0.0
+    assert score(text(4), given, OBJECTIVES.find("spearman"), scale=(0, 100)) == 1.0
+    assert score(text(2), given, OBJECTIVES.find("spearman"), scale=(0, 100)) == 0.5
+    assert score(text(4), Verdict(case_id="t", scores=(3.5,)), OBJECTIVES.find("mse")) == 0.875
+    assert score(text(1), given, OBJECTIVES.find("mse")) == 0.0
     assert is_right(text(4), Verdict(case_id="t", scores=(4.375,)))
     assert not is_right(text(4), Verdict(case_id="t", scores=(4.5,)))
 
@@ -272,7 +277,7 @@ def test_a_judgment_without_a_verdict_is_told_with_its_reason_and_the_form_that_
 
 def test_feedback_on_texts_and_choices():
     case = text(2, votes=[{"values": [v], "lo": 1, "hi": 5} for v in (1, 3)])
-    told = metric(OBJECTIVES["mse"])(example(case), dspy.Prediction(verdict=Verdict(case_id="t", scores=(4.1,))))
+    told = metric(OBJECTIVES.find("mse"))(example(case), dspy.Prediction(verdict=Verdict(case_id="t", scores=(4.1,))))
     assert told.feedback == "People gave 2 on the scale 1 to 5. Their scores: 1, 3.\nThe judge gave 4.1."
     choice = Case(id="c", query="q", candidates=[{"text": t} for t in "xyz"], label={"value": 2})
     verdict = Verdict(case_id="c", winner=0, certainty=0.5)

@@ -22,8 +22,8 @@ from dicast.errors import BudgetSpent, DeclarationError
 from dicast.judging import PROGRAMS, Panel, build, build_panel
 from dicast.optimizers.prompts.judge_proxy import Judging
 from dicast.optimizers.prompts.limits import Allowance, BeforeEachCall, Stopped
-from dicast.optimizers.prompts.methods import METHODS, PromptOptions
 from dicast.optimizers.prompts.optimise import Optimised, optimise_prompts
+from dicast.optimizers.prompts.optimizer import PROMPT_OPTIMIZERS, PromptOptions
 from dicast.optimizers.prompts.prompt_state import (
     Wording,
     digest_of,
@@ -118,7 +118,7 @@ def accuracy(judge: Any, parts: Any = SELECT) -> float:
 
 
 @pytest.mark.parametrize("readout", READOUTS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PROMPT_OPTIMIZERS.names())
 def test_every_method_finds_what_people_value(method, readout):
     judge = plain(readout=readout)
     found, _ = search(judge=judge, method=method)
@@ -198,7 +198,7 @@ def graded(request: Any) -> Answer:
     return world(request)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PROMPT_OPTIMIZERS.names())
 def test_a_judge_of_letters_and_scores_is_searched_for_the_letters_alone_by_several_workers(method):
     judge = plain(evidence="both")
     found, _ = search(stubborn, judge=judge, method=method, workers=3, stages=["prefer_probability"])
@@ -216,7 +216,7 @@ def test_a_case_is_judged_where_dspy_wants_no_trace_and_where_it_wants_one():
     assert [predictor for predictor, *_ in trace] == [program.prefer_probability] * 2
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PROMPT_OPTIMIZERS.names())
 def test_what_goes_wrong_is_never_taken_for_a_score_of_0(monkeypatch, method):
     monkeypatch.setattr(Judging, "_traced", lambda self, steps: [1 / 0])
     with pytest.raises(ZeroDivisionError):
@@ -255,7 +255,7 @@ def test_the_budget_ends_the_search_and_keeps_the_best_so_far():
     assert all(trial.value is not None for trial in found.trials)  # it stopped between trials
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PROMPT_OPTIMIZERS.names())
 def test_a_spent_budget_is_never_a_score_of_0(method):
     for calls in (17, 30, 44, 60):
         found, requests = search(stubborn, method=method, budget=Budget(calls=calls), trials=20)
@@ -365,7 +365,7 @@ def test_told_to_stop_it_begins_no_further_case():
     assert found.chosen == 0
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PROMPT_OPTIMIZERS.names())
 def test_the_same_seed_gives_the_same_result_whatever_the_threads(method):
     first, again, threaded = (search(method=method, seed=3, workers=workers)[0] for workers in (1, 1, 4))
     assert first.trials == again.trials
@@ -374,7 +374,7 @@ def test_the_same_seed_gives_the_same_result_whatever_the_threads(method):
     assert wordings_of(first.judge) == wordings_of(threaded.judge)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PROMPT_OPTIMIZERS.names())
 def test_the_unchanged_judge_stays_unless_another_is_better(method):
     def deaf(request: Any) -> Answer:
         told = prompt(request)
@@ -435,8 +435,8 @@ def chain(request: Any) -> Answer:
         ("longer", {}, "asks no model, so there is no prompt"),
         ("direct", {"stages": ("criteria",)}, "has no stage 'criteria'. Its stages: judgment"),
         ("direct", {"stages": ("grade",)}, "does not ask grade of these cases"),
-        ("direct", {"method": "copro"}, "no method 'copro'. Use one of bootstrap"),
-        ("direct", {"objective": "spearman"}, "no objective for pairs. Use one of agreement, accuracy"),
+        ("direct", {"method": "copro"}, "prompt optimizer 'copro': there is none of this name"),
+        ("direct", {"objective": "spearman"}, "is not defined for pairs. Use one of"),
         ("direct", {"method": "bootstrap", "demos": 0}, "bootstrap searches demos, got demos=0"),
         ("direct", {"select": []}, "0 to select by. Give both"),
         ("direct", {"select": TRAIN[:2]}, "case 't0' is in both parts"),
@@ -506,7 +506,7 @@ def test_models_by_name_answer_judge_and_prompts_each_by_its_own():
 
 
 def test_nothing_is_printed(capsys):
-    for method in METHODS:
+    for method in PROMPT_OPTIMIZERS.names():
         search(method=method, workers=2)
     told = capsys.readouterr()
     assert (told.out, told.err) == ("", "")

@@ -14,7 +14,7 @@ from dicast.optimizers.structure.racing import FEWEST, MOST_UNITS, Course, Look,
 from dicast.stats import paired
 from dicast.stats.resampling import mean
 
-ACCURACY = OBJECTIVES["accuracy"].of
+ACCURACY = OBJECTIVES.find("accuracy").value
 
 
 def looked(along: Course, judge: Known, *, without: frozenset[str] = frozenset()) -> tuple[Look, Columns]:
@@ -101,7 +101,7 @@ def test_the_interval_of_a_gap_is_students_of_the_paired_differences():
 
 def test_the_jackknife_error_of_kappa_is_that_of_its_sampling():
     """Kappa is no mean: its jackknife error against the spread of kappa over 300 drawn sets."""
-    kappa, rng = OBJECTIVES["kappa"].of, np.random.default_rng(0)
+    kappa, rng = OBJECTIVES.find("kappa").value, np.random.default_rng(0)
     run = columns(measured(Known(care="careful"), known_cases(100)))
     along = course(known_cases(100), Race(slices=()), seed=0)
     look = Look(cases=100, scored=100, value=kappa(run), units=along.contributions(run, kappa), calls=1, tokens=None)

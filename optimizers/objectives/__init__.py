@@ -1,0 +1,1 @@
+"""The built-in objectives; each module registers its own."""

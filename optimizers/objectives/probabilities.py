@@ -1,0 +1,62 @@
+"""Proper scoring rules of a judge's probabilities, for pairs and choices; lower is better.
+
+log-loss     nats under the proportions of the votes, or under the label (arXiv 1908.07086)
+brier        squared distance of the probabilities from those proportions, summed over the labels (Brier 1950)
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...evaluation.label_metrics import LEAST, vote_shares
+from ...evaluation.run_arrays import Columns, Floats
+from ...stats import agreement
+from ..objective import LABELS, mean_objective, register
+
+
+def _log_losses(run: Columns) -> Floats:
+    known, judge, human = _probabilities(run)
+    return _scatter(known, agreement.soft_cross_entropies(judge, human, floor=LEAST))
+
+
+def _squared_distances(run: Columns) -> Floats:
+    known, judge, human = _probabilities(run)
+    return _scatter(known, np.square(judge - human).sum(axis=1))
+
+
+def _probabilities(run: Columns) -> tuple[NDArray[np.bool_], Floats, Floats]:
+    """Which verdicts have both, (n,), and of these the judge's probabilities and people's, (known, labels) each.
+
+    As in `head.model_spec.label_proportions`: the votes count if on every case the label is their majority. Otherwise
+    the votes are of other people, and count only where there is no label.
+    """
+    if not run.labels:
+        return np.zeros(run.n, dtype=np.bool_), run.distribution[:0], run.distribution[:0]
+    votes, has_label = vote_shares(run), np.asarray(run.human >= 0)
+    voted = np.asarray(~np.isnan(votes).any(axis=1))
+    label = np.where(has_label[:, None], np.arange(len(run.labels)) == run.human[:, None], math.nan)
+    both = has_label & voted
+    follows = (votes[both, run.human[both]] == votes[both].max(axis=1)).all()
+    human = np.where((voted if follows else ~has_label)[:, None], votes, label)
+    sums_to_one = np.abs(run.distribution.sum(axis=1) - 1) <= 1e-6
+    known = sums_to_one & ~np.isnan(human).any(axis=1)
+    return known, run.distribution[known], human[known]
+
+
+def _scatter(known: NDArray[np.bool_], values: Floats) -> Floats:
+    """(n,): the values at the known places, NaN at the others."""
+    scattered = np.full(len(known), math.nan)
+    scattered[known] = values
+    return scattered
+
+
+for name, case_values, summary in (
+    ("log-loss", _log_losses, "cross-entropy in nats under people's votes or label"),
+    ("brier", _squared_distances, "squared distance of the probabilities from people's votes or label"),
+):
+    register(
+        mean_objective(
+            name, case_values, summary=summary, kinds=LABELS, greater_is_better=False, uses_probabilities=True
+        )
+    )

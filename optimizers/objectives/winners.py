@@ -1,0 +1,46 @@
+"""Objectives of the winners that a judge names, for pairs and choices.
+
+agreement    both orders, each by itself, name the human winner; inconsistent is wrong (arXiv 2405.12163, 4.1)
+accuracy     the merged verdict is the human label; it is symmetric in the two candidates, so no order can matter
+kappa        agreement beyond chance (Cohen 1960); 0 for a judge that names the same winner in every case
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...evaluation.label_metrics import both_orders_right
+from ...evaluation.run_arrays import Codes, Columns, Floats
+from ...stats import agreement
+from ..objective import LABELS, PAIRS, mean_objective, register, statistic_objective
+
+
+def _correct(run: Columns) -> Floats:
+    return _where((run.judge >= 0) & (run.human >= 0), run.judge == run.human)
+
+
+def _correct_in_both_orders(run: Columns) -> Floats:
+    return _where((run.judge >= 0) & (run.human >= 0) & (run.consistent >= 0), both_orders_right(run))
+
+
+def _kappa(judge: Codes, human: Codes) -> float:
+    if len(set(human.tolist())) > 1 and len(set(judge.tolist())) == 1:
+        return 0.0
+    k = 1 + max([*human.tolist(), *judge.tolist()], default=0)
+    return float(agreement.kappa(agreement.confusion(human, judge, k)))
+
+
+def _where(known: NDArray[np.bool_], values: NDArray[Any]) -> Floats:
+    """The values; NaN where they are not known."""
+    return np.where(known, values.astype(np.float64), math.nan)
+
+
+register(
+    mean_objective(
+        "agreement", _correct_in_both_orders, kinds=PAIRS, summary="each order by itself names the human winner"
+    )
+)
+register(mean_objective("accuracy", _correct, kinds=LABELS, summary="the verdict equals the human label"))
+register(statistic_objective("kappa", _kappa, kinds=LABELS, summary="agreement beyond chance (Cohen's kappa)"))
