@@ -2,7 +2,7 @@
 
 A registry holds one kind of thing by name. Built-in entries register themselves: every module of the registry's package
 is imported the first time that a name is asked for, so a new entry is one new file. Entries of other packages are found
-by an entry-point group, as in `[project.entry-points."dicast.judges"]`.
+by an entry-point group, as in `[project.entry-points."dicast.judges"]`; a notebook or a script may register its own.
 """
 
 import difflib
@@ -49,17 +49,31 @@ class Registry(Generic[Entry]):
     ) -> None:
         self.kind, self.package, self.group, self.convert = kind, package, group, convert
         self._built_in: dict[str, Entry] = {}
+        self._added: dict[str, Entry] = {}
         self._plugins: dict[str, Entry | Exception] | None = None
         self._imported = package is None
         self._lock = RLock()
         _registries.add(self)
 
-    def add(self, name: str, entry: Entry) -> Entry:
-        """Register a built-in entry; raises DeclarationError when the name is taken."""
-        if name in self._built_in:
-            raise DeclarationError(f"{self.kind} {name!r}: registered twice. Give each a name of its own.")
-        self._built_in[name] = entry
+    def add(self, name: str, entry: Entry, *, module: str | None = None) -> Entry:
+        """Register an entry.
+
+        Args:
+            module: the module that defines it; None, or one of dicast, for a built-in entry. An entry of any other
+                module may be registered again, so that a notebook's cell can run twice.
+
+        Raises:
+            DeclarationError: the name is that of a built-in entry.
+        """
+        is_built_in = module is None or module.partition(".")[0] == __package__
+        if name in (self._built_in if is_built_in else self.built_in()):
+            raise DeclarationError(f"{self.kind} {name!r}: registered twice. Choose another name.")
+        (self._built_in if is_built_in else self._added)[name] = entry
         return entry
+
+    def remove(self, name: str) -> None:
+        """Forget an entry that `add` registered from outside dicast."""
+        self._added.pop(name, None)
 
     def built_in(self) -> Mapping[str, Entry]:
         """The entries of this package by name."""
@@ -83,9 +97,15 @@ class Registry(Generic[Entry]):
         if point.name in built_in:
             return DeclarationError(f"{point.value} has the name of a built-in {self.kind}; rename it")
         try:
-            return self.convert(point.name, point.load())
+            loaded = point.load()  # a module may register its entries itself while it is imported
+            return self._added.get(point.name) or self.convert(point.name, loaded)
         except Exception as error:  # the import of another package may fail in any way, and must not break ours
             return error
+
+    def others(self) -> Mapping[str, Entry | Exception]:
+        """The plug-ins, and what was registered from outside dicast, by name."""
+        plugins = self.plugins()
+        return {**plugins, **self._added}
 
     def find(self, name: str, hint: str = "") -> Entry:
         """The entry of this name.
@@ -96,30 +116,31 @@ class Registry(Generic[Entry]):
         Raises:
             DeclarationError: there is no such entry, or its package cannot be loaded.
         """
-        entry = self.built_in().get(name) or self.plugins().get(name)
+        entry = self.built_in().get(name) or self.others().get(name)
         if isinstance(entry, Exception):
             raise DeclarationError(
-                f"{self.kind} {name!r}: its package cannot be loaded ({entry}). Repair or remove the package."
+                f"{self.kind} {name!r}: its package cannot be loaded ({entry}). Fix or remove the package."
             )
         if entry is None:
             close = difflib.get_close_matches(name, self.names(), n=1)
             advice = f"Did you mean {close[0]!r}?" if close else hint or f"Use one of {', '.join(self.names())}."
-            raise DeclarationError(f"{self.kind} {name!r}: there is none of this name. {advice}")
+            raise DeclarationError(f"{self.kind} {name!r}: there is no such {self.kind}. {advice}")
         return entry
 
     def names(self) -> list[str]:
         """All names, those of plug-ins that cannot be loaded included."""
-        return [*self.built_in(), *(name for name in self.plugins() if name not in self.built_in())]
+        return [*self.built_in(), *self.others()]
 
     def __iter__(self) -> Iterator[Entry]:
         """The entries that can be used."""
         yield from self.built_in().values()
-        yield from (entry for entry in self.plugins().values() if not isinstance(entry, Exception))
+        yield from (entry for entry in self.others().values() if not isinstance(entry, Exception))
 
     def __contains__(self, name: object) -> bool:
-        return name in self.built_in() or name in self.plugins()
+        return name in self.built_in() or name in self.others()
 
     def reset(self) -> None:
-        """Look for plug-ins again the next time that a name is asked for."""
+        """Forget what was registered from outside dicast, and look for plug-ins again at the next look-up."""
         with self._lock:
             self._plugins = None
+            self._added.clear()

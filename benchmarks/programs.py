@@ -114,7 +114,7 @@ def main() -> int:
 def run(name: str, arguments: str, out: Path, lm: str) -> None:
     """One row; what was judged before is not judged again."""
     asked = shlex.split(arguments)
-    if PROGRAMS[asked[1]].calls != "0":
+    if PROGRAMS.find(asked[1]).calls != "0":
         asked += ["--lm", lm]
     print(f"{name}: dicast judge {shlex.join(asked)}", file=sys.stderr, flush=True)
     command = [sys.executable, "-m", "dicast", "judge", *asked, "--out", str(out / name), "--json"]

@@ -94,12 +94,14 @@ def command(
 
 def _places(out: Path | None, source: options.CaseSource) -> tuple[Path, Path]:
     """The judge file, and the folder beside it that keeps the verdicts."""
-    from ..judging.registry import SAVED
+    from ..judging.registry import JUDGE_SUFFIX
 
-    out = out or Path("compiled") / f"cascade-{source.stem}{SAVED}"
-    if not out.name.endswith(SAVED):
-        raise DeclarationError(f"--out {out}: a cascade is saved as a judge file. Give a name that ends in {SAVED}.")
-    return out, out.with_name(f"{out.name.removesuffix(SAVED)}.evidence")
+    out = out or Path("compiled") / f"cascade-{source.stem}{JUDGE_SUFFIX}"
+    if not out.name.endswith(JUDGE_SUFFIX):
+        raise DeclarationError(
+            f"--out {out}: a cascade is saved as a judge file. Give a name ending in {JUDGE_SUFFIX}."
+        )
+    return out, out.with_name(f"{out.name.removesuffix(JUDGE_SUFFIX)}.evidence")
 
 
 def _member(name: str, lm: str | None) -> Any:

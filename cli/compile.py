@@ -88,7 +88,7 @@ def command(
     """
     from ..errors import RunError
     from ..judging import build
-    from ..judging.registry import title
+    from ..judging.registry import judge_title
     from ..optimizers.compile import Compiler, TooFewLabels
     from ..optimizers.evidence import Interrupted, Telling
     from . import render
@@ -99,7 +99,7 @@ def command(
     source = options.CaseSource(**{name: given.pop(name) for name in names & set(given)})
     skip_bad = given.pop("skip_bad")
     recipe = _recipe(recipe_file, given)
-    out = out or Path("compiled") / f"{title(program)}-{source.stem}"
+    out = out or Path("compiled") / f"{judge_title(program)}-{source.stem}"
     if resume and not (out / "compile.json").exists():
         raise RunError(f"--resume: {out} holds no compilation. Leave --resume out to begin one.")
     judge = answered_by(build(program, **parse_settings(settings)), lm)
@@ -207,9 +207,9 @@ def _finished(compiled: "Compiled", out: Path, program: str, as_json: bool) -> i
 
 def _path(out: Path, program: str) -> Path:
     """The judge file of a compilation."""
-    from ..judging.registry import SAVED, title
+    from ..judging.registry import JUDGE_SUFFIX, judge_title
 
-    return out / f"{title(program)}{SAVED}"
+    return out / f"{judge_title(program)}{JUDGE_SUFFIX}"
 
 
 def _spent(told: dict[str, Any]) -> str:

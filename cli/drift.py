@@ -38,11 +38,11 @@ def check_drift(
     from ..data.split import sample
     from ..evaluation import Tally, signature_line
     from ..judging.judge_file import read
-    from ..judging.registry import SAVED
+    from ..judging.registry import JUDGE_SUFFIX
 
-    if not judge.endswith(SAVED):
+    if not judge.endswith(JUDGE_SUFFIX):
         raise DeclarationError(
-            f"--judge {judge}: only a judge file knows how it agreed. Give one that ends in {SAVED}."
+            f"--judge {judge}: only a judge file knows how it agreed. Give one that ends in {JUDGE_SUFFIX}."
         )
     file, wanted = read(judge), Wanted(judge, lm, {}, None, (), 1, "majority")
     held = _held(judge, file, margin)

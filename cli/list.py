@@ -1,10 +1,14 @@
 """`dicast list`: the judges and the preparations."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from . import options
+
+if TYPE_CHECKING:
+    from ..judging import Program
+    from ..registry import Registry
 
 
 @click.command("list")
@@ -19,7 +23,6 @@ def command(name: str | None, as_json: bool) -> None:
       dicast list fennec
     """
     from ..judging import PROGRAMS
-    from ..judging.registry import plugins
     from ..preparation.registry import PREPARATIONS
     from . import render
 
@@ -28,15 +31,9 @@ def command(name: str | None, as_json: bool) -> None:
         told = _whole(name)
         options.print_json(told) if as_json else _print_whole(told, print_)
         return
-    rows, broken = [_told(program, program.build()) for program in PROGRAMS.values()], {}
-    for plugin, program in plugins().items():
-        try:
-            if isinstance(program, Exception):
-                raise program
-            rows.append(_told(program, program.build()))
-        except Exception as error:  # another package's judge may fail in any way, and must not break the list
-            broken[plugin] = f"its package cannot be used ({error})"
-    preparations = [_told(program, program.build()) for program in PREPARATIONS.values()]
+    judges, broken = _rows(PROGRAMS)
+    preparations, broken_preparations = _rows(PREPARATIONS)
+    rows, broken = sorted(judges, key=lambda row: not row["stages"]), broken | broken_preparations
     if as_json:
         options.print_json({"judges": rows, "preparations": preparations, "broken": broken})
         return
@@ -53,18 +50,32 @@ def command(name: str | None, as_json: bool) -> None:
     )
 
 
+def _rows(registry: "Registry[Program]") -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """The entries that can be used, and why each other cannot."""
+    entries = {**registry.built_in(), **registry.others()}
+    rows, broken = [], {}
+    for name, program in entries.items():
+        try:
+            if isinstance(program, Exception):
+                raise program
+            rows.append(_told(program, program.build()))
+        except Exception as error:  # another package may fail in any way, and must not break the list
+            broken[name] = f"its package cannot be used ({error})"
+    return rows, broken
+
+
 def _whole(name: str) -> dict[str, Any]:
     """Everything of one judge or preparation, or of a judge in a YAML file."""
-    from ..judging import Program, build
-    from ..judging.registry import SAVED, find, is_file
+    from ..judging import PROGRAMS, Program, build
+    from ..judging.registry import JUDGE_SUFFIX, is_judge_file
     from ..preparation.registry import PREPARATIONS
 
-    if is_file(name):
+    if is_judge_file(name):
         judge = build(name)
-        calls = f"see dicast show {name}" if name.endswith(SAVED) else "1 a criterion and order"
+        calls = f"see dicast show {name}" if name.endswith(JUDGE_SUFFIX) else "1 a criterion and order"
         program = Program(judge.name, lambda: judge, "a judge of yours", name, "see the file", calls)
     else:
-        program = PREPARATIONS[name] if name in PREPARATIONS else find(name)
+        program = (PREPARATIONS if name in PREPARATIONS else PROGRAMS).find(name)
         judge = program.build()
     return _told(program, judge) | {"asks": _asks(judge)}
 

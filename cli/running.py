@@ -58,10 +58,10 @@ def fresh(cases: "list[Case]", judge: str) -> "list[Case]":
     """
     from ..errors import DataError
     from ..judging.judge_file import read
-    from ..judging.registry import SAVED
+    from ..judging.registry import JUDGE_SUFFIX
     from ..optimizers.evidence import unseen
 
-    if not judge.endswith(SAVED):
+    if not judge.endswith(JUDGE_SUFFIX):
         return cases
     left = unseen(cases, read(judge).training.get("cases"))
     if not left:

@@ -22,9 +22,9 @@ class Wanted:
     @property
     def title(self) -> str:
         """The judge's name; of a YAML or a judge file its stem."""
-        from ..judging.registry import title
+        from ..judging.registry import judge_title
 
-        return title(self.name)
+        return judge_title(self.name)
 
     @property
     def is_panel(self) -> bool:
@@ -93,9 +93,9 @@ def _with_digest(value: Any) -> Any:
     """The stem of a YAML or a judge file with the digest of what it holds; any other value as it is."""
     from ..data.readers import file_digest
     from ..judging.judge_file import fingerprint
-    from ..judging.registry import SAVED, is_file, title
+    from ..judging.registry import JUDGE_SUFFIX, is_judge_file, judge_title
 
-    if not isinstance(value, str) or not is_file(value):
+    if not isinstance(value, str) or not is_judge_file(value):
         return value
-    digest = fingerprint(value) if value.endswith(SAVED) else file_digest(Path(value))
-    return f"{title(value)}@{digest[:12]}"
+    digest = fingerprint(value) if value.endswith(JUDGE_SUFFIX) else file_digest(Path(value))
+    return f"{judge_title(value)}@{digest[:12]}"

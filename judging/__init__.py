@@ -1,11 +1,21 @@
-"""Judges: DSPy modules that chain signatures into a verdict, one file a system."""
+"""The framework for judges: what the programs of dicast and the judges of other packages are built from."""
 
 from .building import build, build_panel
 from .cascade import Cascade
 from .judge import Judge
 from .panel import Panel
-from .program import Program
-from .registry import PROGRAMS
+from .registry import PROGRAMS, Program, new_judge, register
 from .signature_judge import SignatureJudge
 
-__all__ = ["PROGRAMS", "Cascade", "Judge", "Panel", "Program", "SignatureJudge", "build", "build_panel"]
+__all__ = [
+    "PROGRAMS",
+    "Cascade",
+    "Judge",
+    "Panel",
+    "Program",
+    "SignatureJudge",
+    "build",
+    "build_panel",
+    "new_judge",
+    "register",
+]

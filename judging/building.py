@@ -6,7 +6,7 @@ from typing import Any
 from .judge import Judge
 from .judge_file import load
 from .panel import Panel
-from .registry import SAVED, fresh, is_file
+from .registry import JUDGE_SUFFIX, is_judge_file, new_judge
 from .yaml_judge import read_judge
 
 
@@ -20,9 +20,9 @@ def build(name: str, **settings: Any) -> Judge:
         DeclarationError: an unknown program, a file that holds no judge, an unknown parameter, or a value that it
             cannot take.
     """
-    if not is_file(name):
-        return fresh(name).set(**settings)
-    judge = load(name) if name.endswith(SAVED) else read_judge(name)
+    if not is_judge_file(name):
+        return new_judge(name).set(**settings)
+    judge = load(name) if name.endswith(JUDGE_SUFFIX) else read_judge(name)
     return judge.set(**settings)
 
 

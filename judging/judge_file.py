@@ -24,7 +24,7 @@ from ..errors import DeclarationError
 from ..evaluation import Proportion
 from .judge import Judge
 from .judge_record import SavedJudge, alike, as_json, built, saved
-from .registry import SAVED
+from .registry import JUDGE_SUFFIX
 
 FORMAT = 1
 
@@ -66,8 +66,8 @@ def save(
             a model string with a key.
     """
     path = Path(path)
-    if not path.name.endswith(SAVED):
-        raise DeclarationError(f"judge file {path}: a judge is saved as JSON. Give a name that ends in {SAVED}.")
+    if not path.name.endswith(JUDGE_SUFFIX):
+        raise DeclarationError(f"judge file {path}: a judge is saved as JSON. Give a name that ends in {JUDGE_SUFFIX}.")
     who = f"judge {judge.name!r}"
     try:
         made = JudgeFile(
@@ -101,9 +101,11 @@ def read(path: Path | str) -> JudgeFile:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
-        raise DeclarationError(f"{who}: cannot be read ({error.strerror}). Give a file that ends in {SAVED}.") from None
+        raise DeclarationError(
+            f"{who}: cannot be read ({error.strerror}). Give a file that ends in {JUDGE_SUFFIX}."
+        ) from None
     except UnicodeDecodeError:
-        raise DeclarationError(f"{who}: is not text. Give a file that ends in {SAVED}.") from None
+        raise DeclarationError(f"{who}: is not text. Give a file that ends in {JUDGE_SUFFIX}.") from None
     return _parsed(text, who)
 
 

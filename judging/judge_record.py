@@ -25,7 +25,7 @@ from .heads import Head
 from .hparam import HParam
 from .judge import Judge
 from .panel import Panel
-from .registry import YAML, fresh
+from .registry import YAML_SUFFIXES, new_judge
 from .stage import Stage
 from .yaml_judge import Declaration, DeclaredJudge
 
@@ -131,7 +131,7 @@ def _program(record: SavedJudge) -> Judge:
     if record.program in COMPOSITES:
         return COMPOSITES[record.program]([_program(member) for member in record.members])
     if record.declaration is None:
-        return fresh(record.program)
+        return new_judge(record.program)
     try:
         return DeclaredJudge(Declaration.model_validate(record.declaration))
     except ValidationError as error:
@@ -139,13 +139,13 @@ def _program(record: SavedJudge) -> Judge:
 
 
 def _as_declared(declaration: Declaration) -> dict[str, Any]:
-    """What a YAML file of this declaration would say."""
+    """What a YAML_SUFFIXES file of this declaration would say."""
     told = declaration.model_dump(mode="json", exclude_none=True)
     return told | ({"scale": "{}..{}".format(*declaration.scale)} if declaration.scale else {})
 
 
 def _is_file(setting: str) -> bool:
-    return setting.endswith(YAML) and Path(setting).is_file()
+    return setting.endswith(YAML_SUFFIXES) and Path(setting).is_file()
 
 
 def alike(judge: Judge, other: Judge) -> bool:

@@ -22,7 +22,7 @@ from ..judging.cascade import Cascade
 from ..judging.judge import Judge
 from ..judging.judge_file import read
 from ..judging.judge_record import saved
-from ..judging.registry import SAVED, title
+from ..judging.registry import JUDGE_SUFFIX, judge_title
 from .certificates.certificate import CascadeCertificate, percent
 from .certificates.certify import certify_cascade
 from .cost_account import cost_per_verdict
@@ -105,7 +105,7 @@ def certified(
         [_stage(name, run) for (name, _), run in zip(members, runs, strict=True)],
         risk=risk, delta=delta, costs=costs, groups=[case.split_key for case in labelled], seed=seed,
     )  # fmt: skip
-    names = [f"{number} {title(name)}" for number, (name, _) in enumerate(members, start=1)]
+    names = [f"{number} {judge_title(name)}" for number, (name, _) in enumerate(members, start=1)]
     rows = zip(names, _shares(certificate, len(members)), map(_accuracy, runs), costs, strict=True)
     return CertifiedCascade(
         judge=_cascade([judge for _, judge in members], certificate),
@@ -122,7 +122,7 @@ def certified(
 def _refuse_seen(names: Iterable[str], cases: Sequence[Case]) -> None:
     """Refuse judge files that were made of some of these cases."""
     for name in names:
-        told = read(name).training.get("cases") if name.endswith(SAVED) else None
+        told = read(name).training.get("cases") if name.endswith(JUDGE_SUFFIX) else None
         if seen := len(cases) - len(unseen(cases, told)):
             raise DataError(
                 f"cascade: {name} was made of {seen:,} of these {len(cases):,} cases, so that it is surer of them than "
@@ -132,9 +132,9 @@ def _refuse_seen(names: Iterable[str], cases: Sequence[Case]) -> None:
 
 def _judged(name: str, judge: Judge, cases: Sequence[Case], data: str, evidence: Evidence) -> list[Judged]:
     """The member's verdicts, as its head decides them, kept apart from those of other judges and other cases."""
-    part = f"{title(name)}-{digest({'cases': data, 'judge': saved(plain(judge)).model_dump_json()})}"
+    part = f"{judge_title(name)}-{digest({'cases': data, 'judge': saved(plain(judge)).model_dump_json()})}"
     run = evidence.decided(judge, cases, part)
-    evidence.telling.step("judged", f"{title(name)}: {len(run):,} cases")
+    evidence.telling.step("judged", f"{judge_title(name)}: {len(run):,} cases")
     return run
 
 

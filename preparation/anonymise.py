@@ -14,10 +14,18 @@ from ..judging.stage import Stage
 from ..signatures import preparation as signatures
 from .base import Preparation, rewritten, texts_of
 from .pseudonymise import WORD, Names
+from .registry import register
 
 MOST_IN_DOUBT = 20  # words of one question; more wait for the next round
 
 
+@register(
+    "anonymise",
+    summary="names of people and places are replaced, by code, through a mapping the model makes",
+    source="PerSE, arXiv 2310.03304",
+    inputs="any case",
+    calls="1 a text, and 1 or 2 more where words look like names",
+)
 class Anonymise(Preparation):
     """Replaces the names in each text and in the comments on it.
 

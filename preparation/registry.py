@@ -1,40 +1,38 @@
-"""The preparations by name: what each does to a case, where it comes from and what it costs."""
+"""The registry of preparations; the modules of this package register themselves, those of others by an entry point."""
 
-import difflib
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from ..errors import DeclarationError
-from ..judging.program import Program
-from .anonymise import Anonymise
+from ..judging import registry as judges
+from ..judging.registry import Program, program_of
+from ..registry import Registry
 from .base import Chain
-from .summarise import Summarise
 
-PERSE = "PerSE, arXiv 2310.03304"
+Builder = TypeVar("Builder", bound=Callable[..., Any])
 
 
-_BUILT_IN = (
-    Program(
-        "anonymise", Anonymise, "names of people and places are replaced, by code, through a mapping the model makes",
-        PERSE, "any case", "1 a text, and 1 or 2 more where words look like names",
-    ),
-    Program("summarise", Summarise, "texts of more than 150 words are summarised", PERSE, "any case", "1 a long text"),
-)  # fmt: skip
-PREPARATIONS: dict[str, Program] = {one.name: one for one in _BUILT_IN}
+PREPARATIONS: Registry[Program] = Registry("preparation", ".preparation", "dicast.preparations", convert=program_of)
+
+
+def register(name: str, *, summary: str, source: str, inputs: str, calls: str) -> Callable[[Builder], Builder]:
+    """A decorator that registers a preparation; see `Program`.
+
+    Raises:
+        DeclarationError: a built-in preparation has the name.
+    """
+    return judges.register(name, summary=summary, source=source, inputs=inputs, calls=calls, registry=PREPARATIONS)
 
 
 def build_preparation(names: str, **settings: Any) -> Chain:
-    """The preparations that `names` lists, as in `anonymise,summarise`, to be run in this order.
+    """The preparations that `names` lists, as in `anonymise,summarise`, in this order.
 
     Raises:
         DeclarationError: an unknown or repeated preparation, an unknown parameter, or a value that it cannot take.
     """
     listed = [name.strip() for name in names.split(",")]
-    for number, name in enumerate(listed):
-        if name not in PREPARATIONS:
-            close = difflib.get_close_matches(name, PREPARATIONS, n=1)
-            hint = f"Did you mean {close[0]!r}?" if close else f"Use one or more of {', '.join(PREPARATIONS)}."
-            raise DeclarationError(f"preparation {name!r}: there is none of this name. {hint}")
-        if name in listed[:number]:
-            raise DeclarationError(f"preparation {name!r}: named twice in {names!r}. Name it once.")
-    chain = Chain([PREPARATIONS[name].build() for name in listed])
-    return chain.set(**settings)
+    programs = [PREPARATIONS.find(name, f"Use one or more of {', '.join(PREPARATIONS.names())}.") for name in listed]
+    repeated = next((name for number, name in enumerate(listed) if name in listed[:number]), None)
+    if repeated is not None:
+        raise DeclarationError(f"preparation {repeated!r}: named twice in {names!r}. Name it once.")
+    return Chain([program.build() for program in programs]).set(**settings)

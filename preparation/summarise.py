@@ -19,10 +19,18 @@ from ..judging.judge import fenced
 from ..judging.stage import Stage
 from ..signatures import preparation as signatures
 from .base import Preparation, rewritten, texts_of
+from .registry import register
 
 TOKENS_A_WORD = 4  # room for long words and other scripts
 
 
+@register(
+    "summarise",
+    summary="texts of more than 150 words are summarised",
+    source="PerSE, arXiv 2310.03304",
+    inputs="any case",
+    calls="1 a long text",
+)
 class Summarise(Preparation):
     """Summarises each text that is longer than `words`; a shorter one stays verbatim.
 

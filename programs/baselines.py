@@ -10,6 +10,7 @@ from ..errors import DeclarationError
 from ..judging.aggregate import best
 from ..judging.hparam import HParam
 from ..judging.judge import Judge, verdict_of
+from ..judging.registry import register
 
 
 class Fitted(Judge):
@@ -20,6 +21,7 @@ class Fitted(Judge):
         raise NotImplementedError
 
 
+@register("longer", summary="baseline: the longer text wins", source="-", inputs="anything", calls="0")
 class Longer(Judge):
     """The longer candidate, in characters, wins; equal lengths tie. No LM is called."""
 
@@ -33,6 +35,13 @@ class Longer(Judge):
         return Verdict(case_id=case.id, winner=winner, scores=lengths, findings=(finding,), consistent=consistent)
 
 
+@register(
+    "majority",
+    summary="baseline: the most frequent label of the cases",
+    source="-",
+    inputs="anything with labels",
+    calls="0",
+)
 class Majority(Fitted):
     """The most frequent label of the cases it was fitted to, for every case; of equally frequent ones the first in the
     alphabet. No LM is called.
@@ -57,6 +66,13 @@ class Majority(Fitted):
         return Verdict(case_id=case.id, winner=winner, distribution=self.shares, certainty=self.shares[label])
 
 
+@register(
+    "reviewer-average",
+    summary="baseline: the mean of the reviewer's history, or the usual choice",
+    source="PerSE, arXiv 2310.03304",
+    inputs="anything; a reviewer's history",
+    calls="0",
+)
 class ReviewerAverage(Judge):
     """The mean score of the reviewer's history, for every text; of a pair, the choice that the reviewer made most often
     (with one earlier choice: that choice again). The baseline of PerSE (arXiv 2310.03304). No LM is called.
@@ -83,6 +99,13 @@ class ReviewerAverage(Judge):
         return verdict_of(case, [finding])
 
 
+@register(
+    "matrix-factorisation",
+    summary="baseline: the rating predicted from everybody's histories",
+    source="PerSE, arXiv 2310.03304",
+    inputs="single texts, pairs; a reviewer's reviews",
+    calls="0",
+)
 class MatrixFactorisation(Fitted):
     """The score that biased matrix factorisation (Koren et al. 2009) predicts for reviewer and text, fitted to all
     histories of the cases but for what is to be judged; a text in nobody's history gets the reviewer's level alone. No
@@ -127,6 +150,13 @@ class MatrixFactorisation(Fitted):
         return verdict_of(case, [Finding(criterion="predicted rating", scores=scores)])
 
 
+@register(
+    "third-person",
+    summary="human annotators: the majority of those who judged for the person",
+    source="arXiv 2406.11657",
+    inputs="anything with votes",
+    calls="0",
+)
 class ThirdPerson(Judge):
     """What people say who judge for somebody else: the majority of the case's votes; equal counts are a tie.
 

@@ -14,10 +14,18 @@ from ..errors import DeclarationError
 from ..judging.evidence import Reading, read_level, shares_of, side_by_side
 from ..judging.hparam import HParam
 from ..judging.judge import Judge, in_case_order, orders, show, verdict_of
+from ..judging.registry import register
 from ..judging.stage import Stage
 from ..signatures import direct as signatures
 
 
+@register(
+    "direct",
+    summary="one plain question: which is better, how good is each, or both",
+    source="arXiv 2306.05685",
+    inputs="pairs, single texts",
+    calls="a pair: 4, of one token each; a text: 1",
+)
 class Direct(Judge):
     """Asks one question and reads the answer.
 

@@ -19,16 +19,25 @@ from ..judging.delimiters import unfenced
 from ..judging.evidence import Reading, expected_level, levels_of, read_level, side_by_side
 from ..judging.hparam import HParam
 from ..judging.judge import Judge, Shown, in_case_order, orders, show, verdict_of
+from ..judging.registry import register
 from ..judging.stage import Stage
 from ..signatures import fennec as signatures
 from .criterion_ranking import Priorities
 
+SOURCE = "Fennec, arXiv 2405.12163"
 MOST_BRANCHES = 10
 WEAK_BELOW = 3  # arXiv 2405.12163, section 3.1: responses below 3 are corrected
 CORRECTION_TEMPERATURE = 0.7
 MARKS = " -*\t\n"  # of a list, around a criterion
 
 
+@register(
+    "fennec",
+    summary="N criteria, a guideline each, a judgment each in both orders, summed",
+    source=SOURCE,
+    inputs="pairs",
+    calls="1 + N + 2N",
+)
 class Fennec(Judge):
     """Judges a pair criterion by criterion, or with `single` each candidate alone.
 
@@ -243,3 +252,21 @@ def _some_criterion(prediction: dspy.Prediction) -> None:
 def _some_text(prediction: dspy.Prediction) -> None:
     if not unfenced(prediction.corrected):
         raise ValueError("the corrected response is empty")
+
+
+register(
+    "fennec-single",
+    summary="the same chain, each text scored alone",
+    source=SOURCE,
+    inputs="pairs, single texts",
+    calls="1 + N + N a text",
+    settings={"single": True},
+)(Fennec)
+register(
+    "fennec-correct",
+    summary="fennec, and weak texts are rewritten and judged anew",
+    source=SOURCE,
+    inputs="pairs, single texts",
+    calls="fennec + 1 + 2N a weak text",
+    settings={"correct": True},
+)(Fennec)

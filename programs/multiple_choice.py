@@ -19,12 +19,21 @@ from ..errors import DeclarationError
 from ..judging.aggregate import best
 from ..judging.hparam import HParam
 from ..judging.judge import Judge, show
+from ..judging.registry import register
 from ..judging.stage import Stage
 from ..signatures import pref as signatures
 
+SOURCE = "PREF, arXiv 2508.10028"
 MOST_OPTIONS = 20  # a server lists at most 20 alternatives of a token
 
 
+@register(
+    "zero-shot",
+    summary="baseline: the model chooses the answer itself",
+    source=SOURCE,
+    inputs="choices, pairs; a profile",
+    calls="1",
+)
 class Choose(Judge):
     """Chooses the best of several answers. One call.
 
@@ -101,3 +110,13 @@ def _asking(stage: Stage, kind: Any) -> type[dspy.Signature]:
     """The stage's signature with as many letters as there are options."""
     asked: type[dspy.Signature] = stage.ask.signature.with_updated_fields("chosen", type_=kind)
     return asked
+
+
+register(
+    "reminder",
+    summary="baseline: the same, reminded of what the person said",
+    source=SOURCE,
+    inputs="choices, pairs; a profile",
+    calls="1",
+    settings={"remind": True},
+)(Choose)

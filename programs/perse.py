@@ -17,9 +17,11 @@ from ..errors import DeclarationError
 from ..judging.evidence import Reading, expected_level, levels_of, rescaled, shares_of, side_by_side
 from ..judging.hparam import HParam
 from ..judging.judge import Judge, fenced, in_case_order, orders, profile_text, show, verdict_of
+from ..judging.registry import register
 from ..judging.stage import Stage
 from ..signatures import perse as signatures
 
+SOURCE = "PerSE, arXiv 2310.03304"
 OWN = "own"
 ASKED: Scale = (1, 10)  # the scale that the model is asked on
 MOST_REVIEWS = 20
@@ -74,6 +76,13 @@ class FromHistory(Judge):
         return max(map(count_words, texts))
 
 
+@register(
+    "perse",
+    summary="the review that one reviewer would write, then the score 1..10",
+    source=SOURCE,
+    inputs="single texts, pairs; a reviewer's reviews",
+    calls="1 a text",
+)
 class Perse(FromHistory):
     """Writes the reviewer's review of each text, then the score 1..10, on the reviewer's own scale.
 
@@ -150,6 +159,13 @@ class Perse(FromHistory):
             raise DeclarationError(f"judge 'perse', scale: {error}, or 'own'.") from None
 
 
+@register(
+    "perse-pairwise",
+    summary="which of two texts one reviewer prefers, by an aspect",
+    source=SOURCE,
+    inputs="pairs; a reviewer's choices",
+    calls="2",
+)
 class PersePairwise(FromHistory):
     """Says which of two texts the reviewer prefers by the aspect of the case; one program for all aspects.
 

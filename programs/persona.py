@@ -16,12 +16,20 @@ from ..errors import DeclarationError
 from ..judging.evidence import shares_of
 from ..judging.hparam import HParam
 from ..judging.judge import Judge, drawn_orders, fenced, in_case_order, orders, profile_text, show, verdict_of
+from ..judging.registry import register
 from ..judging.stage import SAMPLING_TEMPERATURE, Stage, sampled
 from ..signatures import persona as signatures
 
 ATTEMPTS = 1 + 4  # asked again at most four times (section 4)
 
 
+@register(
+    "persona",
+    summary="which response a person of these features would prefer, and how surely",
+    source="arXiv 2406.11657",
+    inputs="pairs; a persona",
+    calls="1",
+)
 class PersonaJudge(Judge):
     """Says which of two responses the person of the case would prefer. Calls: one an order.
 

@@ -16,6 +16,7 @@ from ..errors import DeclarationError
 from ..judging.evidence import Reading, expected_level, levels_of, rescaled, side_by_side
 from ..judging.hparam import HParam
 from ..judging.judge import Judge, fenced, show, verdict_of
+from ..judging.registry import register
 from ..judging.stage import Stage
 from ..signatures import pref as signatures
 
@@ -40,6 +41,13 @@ class Factor:
         return f"{self.name} (weight {self.weight:g}){': ' + self.test if self.test else ''}{why}"
 
 
+@register(
+    "pref",
+    summary="general factors, weighted for one person, a score 0..10 per answer",
+    source="PREF, arXiv 2508.10028",
+    inputs="choices, pairs, single texts; a profile",
+    calls="2 + 1 an answer",
+)
 class Pref(Judge):
     """Scores every answer 0..10 by the question's factors, weighted for the person of the case.
 

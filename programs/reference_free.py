@@ -17,9 +17,11 @@ from ..errors import DeclarationError, ParseFailure
 from ..judging.evidence import Reading, expected_level, levels_of, mean, rescaled, side_by_side
 from ..judging.hparam import HParam
 from ..judging.judge import Judge, in_case_order, orders, show, verdict_of
+from ..judging.registry import register
 from ..judging.stage import Stage, draws
 from ..signatures import reference_free as signatures
 
+SOURCE = "arXiv 2304.00723"
 PERCENT = (0.0, 100.0)
 POINT = 0.04  # log-odds per point of 0..100: one point of 1..5 weighs as much as 25 of these
 SAMPLES = 5  # of the forms that reason first
@@ -47,6 +49,13 @@ class Scoring(Judge):
         return task(self.task.value)
 
 
+@register(
+    "explicit",
+    summary="a score 0..100 by an aspect, in five forms V1..V5",
+    source=SOURCE,
+    inputs="single texts, pairs; an aspect",
+    calls="1 a text (V5: 5)",
+)
 class Explicit(Scoring):
     """Scores each text 0..100, written by the model.
 
@@ -124,6 +133,13 @@ class Explicit(Scoring):
         return self.samples.value or (SAMPLES if self.form.value == "V5" else 1)
 
 
+@register(
+    "implicit",
+    summary="how probable Yes is, asked whether the text is good",
+    source=SOURCE,
+    inputs="single texts, pairs; an aspect",
+    calls="1 a text, of one token",
+)
 class Implicit(Scoring):
     """Scores each text by how probable the model finds Yes, asked whether it is good: one call of one token a text.
 
@@ -159,6 +175,13 @@ class Implicit(Scoring):
         return Reading(min(1.0, max(p_yes, 1 - p_no)), coverage=min(1.0, p_yes + p_no))
 
 
+@register(
+    "pairwise",
+    summary="A, B or equal by an aspect, in four forms V1..V4",
+    source=SOURCE,
+    inputs="pairs; an aspect",
+    calls="2 (V4: 10)",
+)
 class Pairwise(Scoring):
     """Asks which of two texts is better by an aspect: A, B, or C for equally good.
 

@@ -9,6 +9,7 @@ import pytest
 from mock_server import MockServer, serve
 
 from dicast.cli import run
+from dicast.judging import PROGRAMS
 
 
 @pytest.fixture
@@ -69,7 +70,7 @@ def test_ties_can_be_left_out_and_a_sample_is_drawn_by_seed(elsewhere, capsys):
         (["judge", "--cases", "nosuchset"], "dicast: --cases nosuchset: no such file and no such set."),
         (["judge", "--cases", "bad.jsonl"], "dicast: bad.jsonl line 2: field 'label' is \"left\". Use a, b or tie."),
         (["judge", "--cases", "broken.jsonl"], "dicast: broken.jsonl line 1: not JSON ("),
-        (["judge", "--cases", "pairs.jsonl", "--judge", "fenec"], "dicast: judge 'fenec': there is no such program."),
+        (["judge", "--cases", "pairs.jsonl", "--judge", "fenec"], "dicast: judge 'fenec': there is no such judge."),
         (["judge", "--cases", "pairs.jsonl", "--lm", "local/nothing"], "dicast: local/nothing: no such local model."),
         (["judge", "--cases", "pairs.jsonl", "--lm", "gpt"], "dicast: model 'gpt': a model string has a provider"),
         (["judge", "--cases", "pairs.jsonl", "--lm", "nobody/x"], "dicast: model 'nobody/x': the provider 'nobody'"),
@@ -167,11 +168,9 @@ def test_list_names_every_program_with_its_calls(elsewhere, capsys):
     assert run(["list", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     rows = {row["name"]: row for row in told["judges"]}
-    assert list(rows) == [
-        "direct", "fennec", "fennec-single", "fennec-correct", "pref", "zero-shot", "reminder", "perse",
-        "perse-pairwise", "persona", "explicit", "implicit", "pairwise", "longer", "majority", "reviewer-average",
-        "matrix-factorisation", "third-person",
-    ]  # fmt: skip
+    assert set(rows) == set(PROGRAMS.built_in())
+    calls_nothing = [not row["stages"] for row in rows.values()]
+    assert calls_nothing == sorted(calls_nothing)
     assert all(row["source"] and row["inputs"] and row["calls"] for row in rows.values())
     assert rows["fennec"]["stages"] == ["criteria", "guideline", "judgment", "correction"]
     assert rows["pref"]["stages"] == ["coverage", "preference", "score"]

@@ -26,7 +26,7 @@ RECIPE = {"space": SPACE, "trials": 18, "head": False, "baseline": None, "risk":
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(PROGRAMS, "known", Program("known", Known, "a judge that is known", "-", "pairs", "1"))
+    monkeypatch.setitem(PROGRAMS._added, "known", Program("known", Known, "a judge that is known", "-", "pairs", "1"))
     rows = [
         {
             "id": f"{index:04}", "query": f"question {index}", "response_a": "x", "response_b": "yy",
@@ -152,7 +152,7 @@ def test_a_model_that_writes_prompts_is_looked_for_before_anything_is_judged(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setitem(PROGRAMS, "answering", Program("answering", Answering, "knows", "-", "pairs", "1"))
+    monkeypatch.setitem(PROGRAMS._added, "answering", Program("answering", Answering, "knows", "-", "pairs", "1"))
     with serve(MockServer()) as server:
         words = ["compile", "answering", "--cases", "labels.jsonl", "--lm", f"openai/x@{server.url}"]
         assert run([*words, "--prompts", "gepa", "--prompt-lm", "openai/y@http://127.0.0.1:9/v1"]) == 3
@@ -243,7 +243,7 @@ class Answering(Judge):
 
 
 def test_the_model_that_the_search_chose_is_saved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(PROGRAMS, "answering", Program("answering", Answering, "knows", "-", "pairs", "1"))
+    monkeypatch.setitem(PROGRAMS._added, "answering", Program("answering", Answering, "knows", "-", "pairs", "1"))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     recipe = {"space": {"model": ["openai/wrong", "openai/right"]}, "trials": 3, "head": False, "baseline": None}
     Path("recipe.yaml").write_text(json.dumps(recipe))

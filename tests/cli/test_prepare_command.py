@@ -196,7 +196,7 @@ def test_ctrl_c_keeps_what_is_done(elsewhere):
     [
         (
             ["--with", "anonymize"],
-            "dicast: preparation 'anonymize': there is none of this name. Did you mean 'anonymise",
+            "dicast: preparation 'anonymize': there is no such preparation. Did you mean 'anonymise",
         ),
         (
             ["--with", "summarise", "--set", "rounds=1"],

@@ -129,7 +129,7 @@ def test_show_of_a_program_that_is_not_installed_tells_what_the_file_holds(here,
     (here / "tone.judge.json").write_text(json.dumps(told))
     assert run(["show", "tone.judge.json"]) == 0
     out = capsys.readouterr().out
-    assert "judge 'desk': there is no such program." in out
+    assert "judge 'desk': there is no such judge." in out
     assert "    readout = generate\n" in out
     assert "Be strict." in out
     assert f"written by dicast {versions()['dicast']}, dspy 3.0.0, " in out

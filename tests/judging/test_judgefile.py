@@ -23,7 +23,7 @@ from dicast.judging import PROGRAMS, Judge, Panel, build, build_panel
 from dicast.judging.cascade import Cascade
 from dicast.judging.heads import ChoiceHead, PairHead
 from dicast.judging.judge_file import fingerprint, load, read, save
-from dicast.judging.registry import title
+from dicast.judging.registry import judge_title
 from dicast.judging.signature_judge import SignatureJudge
 from dicast.programs.direct import Direct
 from dicast.signatures.direct import Prefer
@@ -134,7 +134,7 @@ def test_a_panel_counts_a_member_that_abstains_as_absent():
 # there and back
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", PROGRAMS.names())
 def test_a_loaded_judge_asks_and_says_the_same_byte_for_byte(name, file):
     judge, case = taught(name), case_for(name)
     save(judge, file)
@@ -249,7 +249,7 @@ def test_a_judge_file_is_built_by_its_name_like_any_judge(file):
     [("fennec", "fennec"), ("a/tone.judge.json", "tone"), ("a/desk.yaml", "desk"), ("v1.2.judge.json", "v1.2")],
 )
 def test_a_judge_is_called_by_its_name_or_the_stem_of_its_file(name, called):
-    assert title(name) == called
+    assert judge_title(name) == called
 
 
 def test_a_judge_declared_in_yaml_needs_its_file_no_more(tmp_path, file):
@@ -440,7 +440,7 @@ def test_a_judge_that_the_registry_does_not_build_is_refused(judge, file):
 
 
 def test_a_judge_of_an_unknown_name_is_refused(file):
-    with pytest.raises(DeclarationError, match="judge 'mine' cannot be saved: judge 'mine': there is no such program."):
+    with pytest.raises(DeclarationError, match="judge 'mine' cannot be saved: judge 'mine': there is no such judge."):
         save(SignatureJudge(Prefer, name="mine"), file)
 
 
@@ -457,10 +457,10 @@ def test_a_newer_format_says_who_wrote_it_and_what_to_do(edit):
     ("changed", "told"),
     [
         ({"judge__threshold": 1.5}, "field 'judge.threshold' is 1.5: Input should be less than or equal to 1."),
-        ({"judge__program": "fenec"}, "judge 'fenec': there is no such program. Did you mean 'fennec'?"),
-        ({"judge__program": "os.system"}, "judge 'os.system': there is no such program."),
-        ({"judge__program": "tone.judge.json"}, "judge 'tone.judge.json': there is no such program."),
-        ({"judge__program": "desk.yaml"}, "judge 'desk.yaml': there is no such program."),
+        ({"judge__program": "fenec"}, "judge 'fenec': there is no such judge. Did you mean 'fennec'?"),
+        ({"judge__program": "os.system"}, "judge 'os.system': there is no such judge."),
+        ({"judge__program": "tone.judge.json"}, "judge 'tone.judge.json': there is no such judge."),
+        ({"judge__program": "desk.yaml"}, "judge 'desk.yaml': there is no such judge."),
         ({"judge__extra": 1}, "field 'judge.extra' is 1: Extra inputs are not permitted."),
         ({"judge__settings__order": "sideways"}, "judge 'direct', order: must be one of one, both, got 'sideways'."),
         ({"judge__settings__depth": 3}, "judge 'direct' has no parameter 'depth'."),

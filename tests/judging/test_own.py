@@ -20,7 +20,6 @@ from dicast.cli import run as dicast_run
 from dicast.data import Preference
 from dicast.errors import DeclarationError
 from dicast.judging import PROGRAMS, build
-from dicast.judging.registry import plugins
 from dicast.judging.signature_judge import SignatureJudge
 from dicast.judging.signature_schema import FENCED
 from dicast.signatures.scales import Percent as OfHundred
@@ -408,14 +407,14 @@ def installed(tmp_path, monkeypatch):
         info.mkdir()
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
         (info / "entry_points.txt").write_text(f"[dicast.judges]\n{entry_points}\n")
-        plugins.cache_clear()
+        PROGRAMS.reset()
         made.append(name)
 
     made = []
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     yield install
-    plugins.cache_clear()
+    PROGRAMS.reset()
     for name in made:
         sys.modules.pop(name, None)
 
@@ -434,7 +433,7 @@ def test_an_installed_package_adds_a_judge(installed):
     verdict, requests = ask(build("politeness", order="one", readout="probability"), PAIR)
     assert (verdict.status, len(requests)) == ("scored", 1)
     assert dicast.judge("politeness").name == "politeness"
-    assert "politeness" not in PROGRAMS
+    assert "politeness" not in PROGRAMS.built_in()
 
 
 @pytest.mark.parametrize(
@@ -450,13 +449,9 @@ def test_a_broken_package_breaks_its_own_judge_alone(installed, code, told):
     installed("broken_judges", code, "broken = broken_judges:judge")
     assert build("direct").name == "direct"
     assert build("politeness").name == "politeness"
-    with pytest.raises(
-        DeclarationError, match=rf"judge 'broken': its package cannot be loaded \(.*{told}.*\). Mend or"
-    ):
+    with pytest.raises(DeclarationError, match=rf"judge 'broken': its package cannot be loaded \(.*{told}.*\). Fix or"):
         build("broken")
-    with pytest.raises(
-        DeclarationError, match="judge 'politenes': there is no such program. Did you mean 'politeness'"
-    ):
+    with pytest.raises(DeclarationError, match="judge 'politenes': there is no such judge. Did you mean 'politeness'"):
         build("politenes")
 
 

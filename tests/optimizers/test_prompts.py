@@ -517,7 +517,9 @@ def bench(judge: Any) -> Bench:
 
 
 @pytest.mark.parametrize(
-    "judge", [*map(build, PROGRAMS), Panel([build("direct"), build("direct")])], ids=[*PROGRAMS, "panel"]
+    "judge",
+    [*map(build, PROGRAMS.names()), Panel([build("direct"), build("direct")])],
+    ids=[*PROGRAMS.names(), "panel"],
 )
 def test_no_two_predictors_that_an_optimizer_sees_are_equal(judge):
     predictors = Judging(judge, bench=bench(judge)).predictors()

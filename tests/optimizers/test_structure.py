@@ -463,7 +463,7 @@ def test_cases_without_labels_cannot_be_selected_by(tmp_path):
         searched(tmp_path, cases=[case.model_copy(update={"label": None}) for case in CASES], measure=measure)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", PROGRAMS.names())
 def test_the_space_of_every_program_is_small_and_holds_the_present_values_first(name):
     judge = build(name)
     space = space_of(judge)

@@ -360,11 +360,11 @@ def test_what_is_wrong_is_named():
     for wrong, told in (
         (
             lambda: build_preparation("anonymize"),
-            "preparation 'anonymize': there is none of this name. Did you mean 'an",
+            "preparation 'anonymize': there is no such preparation. Did you mean 'an",
         ),
         (
             lambda: build_preparation("x,summarise"),
-            "'x': there is none of this name. Use one or more of anonymise, sum",
+            "'x': there is no such preparation. Use one or more of anonymise, sum",
         ),
         (lambda: build_preparation("summarise,summarise"), "named twice"),
         (
@@ -379,7 +379,7 @@ def test_what_is_wrong_is_named():
 
 
 def test_the_registry_builds_what_it_lists():
-    for name, program in PREPARATIONS.items():
+    for name, program in PREPARATIONS.built_in().items():
         assert program.build().name == name == program.name
     both = build_preparation("anonymise,summarise", words=100)
     assert both.name == "anonymise,summarise"
