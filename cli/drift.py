@@ -105,7 +105,7 @@ def _labelled(source: options.CaseSource, skip_bad: bool) -> "Iterator[Case]":
 def _judged(judge: Any, cases: "list[Case]", *, quiet: bool) -> "list[Judged] | None":
     """The verdicts; None when Ctrl-C stopped it."""
     from ..data import Judged
-    from ..engines.stream import stream
+    from ..engines.parallel import stream
     from . import render
     from .interrupt import stop_on_interrupt
 

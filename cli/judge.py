@@ -83,7 +83,6 @@ def judge_cases(
     from ..engines.batch import RunFolder, read_verdicts, run_cases
     from ..engines.ledger import Ledger, charge_to
     from ..evaluation import Tally, signature_line
-    from ..programs.baselines import Fitted
     from . import render
     from .explain import explain_case
     from .interrupt import stop_on_interrupt
@@ -91,6 +90,8 @@ def judge_cases(
     judge = wanted.built()
     if explain is not None:
         return explain_case(judge, source, explain, as_json)
+    from ..programs.baselines import Fitted  # after the judging room, which it imports
+
     digest = source.digest()
     folder = RunFolder(out or Path("runs") / f"{wanted.title}-{source.stem}")
     ledger, spent = Ledger(budget=parse_budget(budget)), None

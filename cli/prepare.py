@@ -53,15 +53,15 @@ def prepare_cases(
     from ..data.split import sample
     from ..engines.ledger import Ledger, charge_to
     from ..engines.models import Roles
-    from ..engines.resumable_jsonl import Journal
-    from ..engines.stream import stream
+    from ..engines.parallel import stream
     from ..preparation.registry import build_preparation
+    from ..workflows.prepare import PreparedCases
     from . import render
     from .interrupt import stop_on_interrupt
 
     roles = Roles.parse(lm) if lm else Roles({})
     preparation = build_preparation(names, **parse_settings(settings)).bind(roles)
-    journal, ledger, problem = Journal(out), Ledger(budget=parse_budget(budget)), None
+    journal, ledger, problem = PreparedCases(out), Ledger(budget=parse_budget(budget)), None
     identity = {
         "with": preparation.name, "settings": preparation.settings(), "lm": str(roles), "data": source.digest(),
         "seed": seed, "limit": limit if seed is not None else None, "aspect": source.aspect,
@@ -78,10 +78,11 @@ def prepare_cases(
     prepare_models(preparation)
     manifest = {"identity": identity, "cases": source.source, "started": now(), "versions": versions()}
     bad, failed = Rejects(out.with_suffix(".bad_rows.jsonl")), Failures(journal.rejects)
-    with journal.open(manifest) as file, bad, failed, stop_on_interrupt() as stop, charge_to(ledger):
+    with journal.locked(), bad, failed, stop_on_interrupt() as stop, charge_to(ledger):
+        journal.open(manifest)
         chosen = journal.missing(sample(source.cases(bad if skip_bad else None), limit, seed))
         before = len(journal.done)
-        with _progress(limit or source.count(), before, ledger, quiet=as_json) as step:
+        with journal.append() as file, _progress(limit or source.count(), before, ledger, quiet=as_json) as step:
             try:
                 for case, result in stream(
                     attempt, chosen, workers=workers or default_workers(preparation), stop=stop, failed=_of_the_server
@@ -89,7 +90,7 @@ def prepare_cases(
                     if isinstance(result, ExecutionError):
                         failed.add(case.id, result)
                     else:
-                        journal.add(file, result)
+                        journal.add(file, result.id, result.model_dump_json())
                     step(failed.count)
             except BudgetSpent as error:
                 problem = error

@@ -1,114 +1,69 @@
 """The batch runner: cases in, `verdicts.jsonl` out, streaming, and safe against a kill at any moment.
 
-A run folder holds `manifest.json` (what was asked of which judge) and `verdicts.jsonl` (one `Judged` a line, in order
-of completion, flushed as written). Running again goes on: cases that have a verdict are skipped, a half-written last
-line is cut off, and failures of the server are asked again. Calls that were answered before a kill come from DSPy's
-cache, so they are not paid for twice.
+A run folder holds `manifest.json` (which judge judged which cases) and `verdicts.jsonl` (one `Judged` a line, in order
+of completion, flushed as written). Running again continues: cases that have a verdict are skipped, an unfinished last
+line is cut off, and cases that failed at the server are judged again. Calls that were answered before a kill come from
+DSPy's cache, so they are not paid for twice.
 """
 
-import json
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..data import Case, Judged, Verdict
 from ..errors import RunError
-from .jsonl import Appending, drop_unfinished_line, key, only_writer, sync, write_whole
-from .stream import stream
+from .jsonl import ResumableJsonl, sync
+from .parallel import stream
 
-FORMAT = 1
-ASK_AGAIN = ("infrastructure", "budget")  # reasons that say nothing of the case itself
+RETRIED = ("infrastructure", "budget")  # reasons of unscored verdicts that say nothing about the case itself
 
 
-@dataclass
-class RunFolder:
-    """A run's files, and which cases are done.
+class RunFolder(ResumableJsonl):
+    """A run's files, and which cases have a verdict.
 
-    Raises:
-        RunError: the folder holds a run of something else, is in use, or its verdicts are damaged.
+    Args:
+        path: the folder.
     """
 
-    path: Path
-    done: set[int] = field(default_factory=set, repr=False)
-
-    @property
-    def manifest(self) -> Path:
-        return self.path / "manifest.json"
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            path / "verdicts.jsonl", path / "manifest.json", path / ".lock", location=path, content="a run"
+        )
+        self.path = path
 
     @property
     def verdicts(self) -> Path:
-        return self.path / "verdicts.jsonl"
+        return self.lines
 
-    def open(self, manifest: dict[str, Any]) -> int:
-        """Begin the run, or go on with it: how many verdicts it already has. A run without any may be begun anew.
-
-        Args:
-            manifest: `manifest["identity"]` must equal the one of the run that is there.
-        """
-        self.path.mkdir(parents=True, exist_ok=True)
-        if self.manifest.exists() and self.verdicts.exists() and self.verdicts.stat().st_size:
-            before = read_manifest(self.path)["identity"]
-            changed = [
-                name for name in before | manifest["identity"] if before.get(name) != manifest["identity"].get(name)
-            ]
-            if changed:
-                name = changed[0]
-                raise RunError(
-                    f"{self.path}: holds a run with {name} = {before.get(name)!r}, now it is "
-                    f"{manifest['identity'].get(name)!r}. Give another --out, or delete the folder."
-                )
-        else:
-            write_whole(self.manifest, json.dumps({"format": FORMAT, **manifest}, indent=1, ensure_ascii=False) + "\n")
-        drop_unfinished_line(self.verdicts)
-        return self._take_stock()
-
-    def _take_stock(self) -> int:
-        """Learn which cases are done; verdicts to ask again are taken out of the file."""
-        if not self.verdicts.exists():
-            return 0
-        again = 0
-        for judged in read_verdicts(self.path):
-            if judged.reason in ASK_AGAIN:
-                again += 1
-            else:
-                self.done.add(key(judged.case_id))
-        if again:
-            kept = self.verdicts.with_suffix(".kept")
-            with kept.open("w", encoding="utf-8") as file:
+    def finished(self) -> Iterator[str]:
+        """The ids of the cases with a verdict; verdicts to retry are removed from the file first."""
+        if any(judged.reason in RETRIED for judged in read_verdicts(self.path)):
+            rewritten = self.lines.with_suffix(".kept")
+            with rewritten.open("w", encoding="utf-8") as file:
                 for judged in read_verdicts(self.path):
-                    if judged.reason not in ASK_AGAIN:
+                    if judged.reason not in RETRIED:
                         file.write(judged.model_dump_json() + "\n")
                 sync(file)
-            kept.replace(self.verdicts)
-        return len(self.done)
+            rewritten.replace(self.lines)
+        return (judged.case_id for judged in read_verdicts(self.path))
 
-    def locked(self) -> AbstractContextManager[None]:
-        """Keep other processes from writing into the folder."""
-        return only_writer(self.path / ".lock", self.path)
+    def read_manifest(self) -> dict[str, Any]:
+        if not self.manifest.exists():
+            raise RunError(f"{self.path}: has no manifest.json, so it is not a run folder. Name the --out of a run.")
+        return super().read_manifest()
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Raises RunError when the folder holds no run, or one of a format this version does not know."""
-    path = folder / "manifest.json"
-    try:
-        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise RunError(f"{folder}: holds no manifest.json, so it is no run folder.") from None
-    except json.JSONDecodeError as error:
-        raise RunError(f"{path}: not JSON ({error}). Delete the folder and run again.") from None
-    if manifest.get("format") != FORMAT:
-        raise RunError(f"{path}: format {manifest.get('format')!r} is not {FORMAT}. Use the dicast that wrote it.")
-    return manifest
+    """A run's manifest; raises RunError when the folder holds no run, or one of an unknown format."""
+    return RunFolder(folder).read_manifest()
 
 
 def read_verdicts(folder: Path) -> Iterator[Judged]:
-    """The verdicts of a run, one at a time; raises RunError for a line that is none, or a folder without any."""
+    """The verdicts of a run, one at a time; raises RunError for a damaged line, or a folder without verdicts."""
     path = folder / "verdicts.jsonl"
     if not path.exists():
-        raise RunError(f"{folder}: holds no verdicts.jsonl, so it is no run folder. Name the --out of a run.")
+        raise RunError(f"{folder}: has no verdicts.jsonl, so it is not a run folder. Name the --out of a run.")
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, start=1):
             try:
@@ -132,23 +87,24 @@ def run_cases(
     """Judge the cases that have no verdict yet and write each verdict as it comes.
 
     Args:
-        workers: cases in flight; memory holds twice as many at most.
-        stop: when set, no new case is begun, and those in flight are finished and written.
+        workers: cases in flight; memory holds at most twice as many.
+        stop: once set, no new case starts, and the cases in flight are finished and written.
 
     Raises:
-        BudgetSpent: the budget is used up; what is done is written.
-        Infrastructure: case after case failed at the server; what is done is written.
+        BudgetSpent: the budget is used up; finished verdicts are written.
+        Infrastructure: too many cases in a row failed at the server; finished verdicts are written.
         DeclarationError: a model or a case that cannot be judged at all.
     """
-    waiting = (case for case in cases if key(case.id) not in folder.done)
-    judged_cases = stream(judge, waiting, workers=workers, stop=stop or threading.Event(), failed=_of_the_server)
-    with Appending(folder.verdicts) as file:
+    judged_cases = stream(
+        judge, folder.missing(cases), workers=workers, stop=stop or threading.Event(), failed=server_failure
+    )
+    with folder.append() as file:
         for case, verdict in judged_cases:
             judged = Judged.of(case, verdict)
-            file.add(judged.model_dump_json())
-            folder.done.add(key(case.id))
+            folder.add(file, case.id, judged.model_dump_json())
             on_verdict(judged)
 
 
-def _of_the_server(verdict: Verdict) -> str:
+def server_failure(verdict: Verdict) -> str:
+    """The message of a verdict that failed at the server; "" for any other."""
     return verdict.detail if verdict.reason == "infrastructure" else ""

@@ -1,20 +1,28 @@
-"""JSON Lines files that survive a kill: whole lines, cut back to the last one, one writer at a time."""
+"""JSON Lines files that survive a kill: they grow by whole lines, have one writer, and a manifest identifies them.
+
+Writing is resumed where it stopped: an unfinished last line is cut off, and cases that have a line are skipped.
+"""
 
 import hashlib
+import json
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
+from filelock import FileLock, Timeout
+
+from ..data import Case
 from ..errors import RunError
 
+FORMAT = 1
 SYNC_EVERY = 5.0  # seconds between forced writes to the disk, against a power cut
 
 
 class Appending:
-    """A file opened to append whole lines to; each is flushed, and now and then forced to the disk."""
+    """A file opened to append whole lines to; each line is flushed, and now and then forced to the disk."""
 
     def __init__(self, path: Path) -> None:
         self.path, self._synced = path, time.monotonic()
@@ -35,29 +43,123 @@ class Appending:
             self._synced = time.monotonic()
 
 
-@contextmanager
-def only_writer(lock: Path, what: Path) -> Iterator[None]:
-    """Keep other processes from writing; raises RunError when one is."""
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    with lock.open("a") as file:
-        try:
-            import fcntl
+class ResumableJsonl:
+    """A JSON Lines file, one line a case, with the manifest that identifies its content and a lock for one writer.
 
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except ImportError:  # no flock on this system
-            pass
-        except OSError:
-            raise RunError(f"{what}: another process is writing here. Wait for it, or give another --out.") from None
+    Args:
+        lines: the JSON Lines file.
+        manifest: JSON with `format` and `identity`; a file with another identity is not continued.
+        lock: the file that keeps other processes from writing.
+        location: the path that messages name.
+        content: what the file holds, in messages.
+    """
+
+    def __init__(self, lines: Path, manifest: Path, lock: Path, *, location: Path, content: str) -> None:
+        self.lines, self.manifest, self.lock = lines, manifest, lock
+        self.location, self.content = location, content
+        self.done: set[int] = set()
+
+    def locked(self) -> AbstractContextManager[None]:
+        """Keep other processes from writing; raises RunError when one is."""
+        return only_writer(self.lock, self.location)
+
+    def open(self, manifest: dict[str, Any]) -> int:
+        """Start the file or continue it: the number of finished cases. A file without any may be started anew.
+
+        Args:
+            manifest: `manifest["identity"]` must equal the identity of the existing file.
+
+        Raises:
+            RunError: the file holds something else, or is damaged.
+        """
+        self.lines.parent.mkdir(parents=True, exist_ok=True)
+        if self.has_lines():
+            self._check(manifest["identity"])
+        else:
+            write_whole(self.manifest, json.dumps({"format": FORMAT, **manifest}, indent=1, ensure_ascii=False) + "\n")
+        if self.lines.exists():
+            drop_unfinished_line(self.lines)
+            self.done = {key(case_id) for case_id in self.finished()}
+        return len(self.done)
+
+    def has_lines(self) -> bool:
+        return self.lines.exists() and self.lines.stat().st_size > 0
+
+    def finished(self) -> Iterator[str]:
+        """The ids of the finished cases; raises RunError for a damaged line."""
+        raise NotImplementedError
+
+    def missing(self, cases: Iterable[Case]) -> Iterator[Case]:
+        """The cases that are not finished yet."""
+        return (case for case in cases if key(case.id) not in self.done)
+
+    def append(self) -> Appending:
+        """The file, to be opened by `with` and passed to `add`."""
+        return Appending(self.lines)
+
+    def add(self, file: Appending, case_id: str, line: str) -> None:
+        """Append one case's line."""
+        file.add(line)
+        self.done.add(key(case_id))
+
+    def _check(self, identity: dict[str, Any]) -> None:
+        before = self.read_manifest()["identity"]
+        for name in before | identity:
+            if before.get(name) != identity.get(name):
+                kind = "folder" if self.location.is_dir() else "file"
+                raise RunError(
+                    f"{self.location}: holds {self.content} with {name} = {before.get(name)!r}, now it is "
+                    f"{identity.get(name)!r}. Give another --out, or delete the {kind}."
+                )
+
+    def read_manifest(self) -> dict[str, Any]:
+        """The manifest; raises RunError when it is missing, damaged, or of an unknown format."""
+        try:
+            manifest: dict[str, Any] = json.loads(self.manifest.read_text(encoding="utf-8"))
+            number, _ = manifest.get("format"), manifest["identity"].items()
+        except FileNotFoundError:
+            raise RunError(
+                f"{self.location}: has no manifest {self.manifest.name} that says how it was written. "
+                "Give another path."
+            ) from None
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise RunError(
+                f"{self.manifest}: is not a manifest ({error}). Delete {self.location} and run again."
+            ) from None
+        if number != FORMAT:
+            raise RunError(f"{self.manifest}: format {number!r} is not {FORMAT}. Use the dicast that wrote it.")
+        return manifest
+
+
+@contextmanager
+def only_writer(lock: Path, location: Path) -> Iterator[None]:
+    """Keep other processes from writing; raises RunError when one is.
+
+    Args:
+        lock: the lock's own file; it is emptied, and stays.
+        location: what the message names.
+    """
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    file = FileLock(lock)
+    try:
+        file.acquire(blocking=False)
+    except Timeout:
+        raise RunError(
+            f"{location}: in use, another process is writing here. Wait for it, or give another --out."
+        ) from None
+    try:
         yield
+    finally:
+        file.release()
 
 
 def key(case_id: str) -> int:
-    """8 bytes stand for an id, so that a million ids fit in memory."""
+    """An 8-byte hash of an id, so that a million ids fit in memory."""
     return int.from_bytes(hashlib.blake2b(case_id.encode(), digest_size=8).digest())
 
 
 def drop_unfinished_line(path: Path) -> None:
-    """Cut off what a kill left of a line: everything after the last newline."""
+    """Cut off everything after the last newline: what a kill left of a line."""
     if not path.exists():
         return
     with path.open("r+b") as file:
@@ -72,7 +174,7 @@ def drop_unfinished_line(path: Path) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write so that the file is there whole or not at all."""
+    """Write a file atomically: it exists whole or not at all."""
     part = path.with_suffix(".part")
     with part.open("w", encoding="utf-8") as file:
         file.write(text)
@@ -81,5 +183,6 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def sync(file: IO[str]) -> None:
+    """Force what was written to the disk."""
     file.flush()
     os.fsync(file.fileno())

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..data import Case, Verdict
 from ..data.case import Letter
-from ..engines.concurrency import concurrently
+from ..engines.parallel import concurrently
 from ..errors import DeclarationError
 from .aggregate import best
 from .composite import Composite, findings_of

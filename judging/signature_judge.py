@@ -14,7 +14,7 @@ import dspy
 from ..data import Case, Finding, Verdict
 from ..data.task_descriptions import OVERALL
 from ..data.verdict import Order
-from ..engines.concurrency import concurrently
+from ..engines.parallel import concurrently
 from ..errors import DeclarationError
 from .answer_types import MOST_LEVELS
 from .evidence import Reading, side_by_side

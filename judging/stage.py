@@ -21,9 +21,9 @@ from dspy.utils import exceptions as lm_errors
 
 from ..data.refusal_detection import is_refusal
 from ..engines.adapter import CompactAdapter
-from ..engines.concurrency import concurrently
 from ..engines.ledger import stage_of_calls
 from ..engines.models import get_lm
+from ..engines.parallel import concurrently
 from ..engines.token_probabilities import ProbabilityLM
 from ..errors import ContextOverflow, Infrastructure, ModelError, ParseFailure, Refusal
 

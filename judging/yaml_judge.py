@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from ..data import Case, Verdict
 from ..data.case import NonEmpty, Record, Text
 from ..data.rows import explain, parse_scale
-from ..engines.concurrency import concurrently
+from ..engines.parallel import concurrently
 from ..errors import DeclarationError
 from .answer_types import MOST_LEVELS
 from .signature_judge import SignatureJudge

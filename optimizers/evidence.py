@@ -57,7 +57,7 @@ class Evidence:
 
         Raises:
             Interrupted: it was stopped before all were judged.
-            Infrastructure: the server failed at every case, twice; or see `engines.runner.run_cases`.
+            Infrastructure: the server failed at every case, twice; or see `engines.batch.run_cases`.
             BudgetSpent: see there.
         """
         bare = plain(judge)

@@ -33,7 +33,7 @@ def record(
 
     Raises:
         RunError: the folder holds verdicts of another judge.
-        BudgetSpent, Infrastructure: see `engines.runner.run_cases`; what is done is kept.
+        BudgetSpent, Infrastructure: see `engines.batch.run_cases`; what is done is kept.
     """
     run = RunFolder(folder)
     with run.locked():

@@ -7,7 +7,7 @@ kept, because it would undo the work.
 from collections import Counter
 
 from ..data import Case
-from ..engines.concurrency import concurrently
+from ..engines.parallel import concurrently
 from ..judging.hparam import HParam
 from ..judging.judge import fenced
 from ..judging.stage import Stage

@@ -12,7 +12,7 @@ from ..data import Case
 from ..data.case import encodable
 from ..data.profiles import count_words
 from ..data.refusal_detection import is_refusal
-from ..engines.concurrency import concurrently
+from ..engines.parallel import concurrently
 from ..judging.delimiters import unfenced
 from ..judging.hparam import HParam
 from ..judging.judge import fenced

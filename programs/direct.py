@@ -9,7 +9,7 @@ from typing import Any
 from ..data import Case, Finding, Verdict
 from ..data.task_descriptions import OVERALL
 from ..data.verdict import Order
-from ..engines.concurrency import concurrently
+from ..engines.parallel import concurrently
 from ..errors import DeclarationError
 from ..judging.evidence import Reading, read_level, shares_of, side_by_side
 from ..judging.hparam import HParam

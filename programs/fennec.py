@@ -13,7 +13,7 @@ import dspy
 
 from ..data import Candidate, Case, Correction, Finding, Judged, Verdict
 from ..data.verdict import Order
-from ..engines.concurrency import concurrently
+from ..engines.parallel import concurrently
 from ..errors import DeclarationError
 from ..judging.delimiters import unfenced
 from ..judging.evidence import Reading, expected_level, levels_of, read_level, side_by_side

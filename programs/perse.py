@@ -12,7 +12,7 @@ from ..data.profiles import capped, count_words, history, without_comments
 from ..data.rows import Scale, parse_scale
 from ..data.task_descriptions import OVERALL, task
 from ..data.verdict import Order
-from ..engines.concurrency import concurrently
+from ..engines.parallel import concurrently
 from ..errors import DeclarationError
 from ..judging.evidence import Reading, expected_level, levels_of, rescaled, shares_of, side_by_side
 from ..judging.hparam import HParam

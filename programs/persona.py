@@ -11,7 +11,7 @@ from typing import Any, Self
 from ..data import Case, Finding, Persona, Verdict
 from ..data.profiles import features
 from ..data.verdict import Order
-from ..engines.concurrency import concurrently
+from ..engines.parallel import concurrently
 from ..errors import DeclarationError
 from ..judging.evidence import shares_of
 from ..judging.hparam import HParam

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import dspy
 
 from ..data import Case, Finding, Verdict
-from ..engines.concurrency import concurrently
+from ..engines.parallel import concurrently
 from ..errors import DeclarationError
 from ..judging.evidence import Reading, expected_level, levels_of, rescaled, side_by_side
 from ..judging.hparam import HParam

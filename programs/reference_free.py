@@ -11,7 +11,7 @@ from typing import Any, Self
 from ..data import Case, Finding, Verdict
 from ..data.task_descriptions import Task, task
 from ..data.verdict import Order
-from ..engines.concurrency import concurrently
+from ..engines.parallel import concurrently
 from ..engines.token_probabilities import TOP, YesNoLM, yes_no_mass
 from ..errors import DeclarationError, ParseFailure
 from ..judging.evidence import Reading, expected_level, levels_of, mean, rescaled, side_by_side

@@ -11,7 +11,7 @@ import dspy
 
 from ...data import Case, Judged, Verdict
 from ...engines.ledger import charge_to
-from ...engines.stream import stream
+from ...engines.parallel import stream
 from ...errors import Infrastructure
 from ...judging.judge import Judge
 from ...judging.stage import Stage, sampled

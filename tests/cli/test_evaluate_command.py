@@ -108,7 +108,7 @@ def test_the_worst_requirement_decides(runs: Path) -> None:
     ("arguments", "told"),
     [
         (("runs/none",), "runs/none"),
-        ((".",), "holds no manifest.json"),
+        ((".",), "has no manifest.json"),
         (("runs/first", "--require", "accuracy"), "write NAME>=VALUE or NAME<=VALUE"),
         (("runs/first", "--require", "acuracy>=0.5"), "no such figure. It has: coverage, accuracy"),
         (("runs/first", "--texts", "bleu"), "no case has both a generated and a written text"),

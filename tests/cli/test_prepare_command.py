@@ -14,7 +14,7 @@ from mock_server import MockServer, serve
 from dicast import Case
 from dicast.cli import run
 from dicast.data import read_cases
-from dicast.engines.stream import stream
+from dicast.engines.parallel import stream
 from dicast.errors import Infrastructure
 
 
@@ -100,12 +100,12 @@ def test_other_settings_need_another_file(elsewhere, capsys):
     with serve(MockServer(reply=good)) as server:
         assert prepare(server) == 0
         assert prepare(server, "--set", "rounds=1") == 3
-        assert "prepared.jsonl: was made with settings = {'rounds': 2}, now it is {'rounds': 1}." in (
+        assert "prepared.jsonl: holds prepared cases with settings = {'rounds': 2}, now it is {'rounds': 1}." in (
             capsys.readouterr().err
         )
         (elsewhere / "prepared.manifest.json").unlink()
         assert prepare(server) == 3
-        assert "there is no manifest prepared.manifest.json" in capsys.readouterr().err
+        assert "has no manifest prepared.manifest.json" in capsys.readouterr().err
 
 
 def test_the_cases_are_never_written_over(elsewhere, capsys):
@@ -162,7 +162,7 @@ def test_case_after_case_that_fails_at_the_server_ends_the_stream():
 
     cases = (Case(id=str(n), query="q", candidates=[{"text": "x"}]) for n in range(100))
     results = stream(down, cases, workers=1, stop=threading.Event(), failed=str)
-    with pytest.raises(Infrastructure, match="down. 5 cases in a row failed so. Run again to go on."):
+    with pytest.raises(Infrastructure, match="down. 5 cases in a row failed so. Run again to continue."):
         got.extend(case.id for case, _ in results)
     assert sorted(got) == sorted(asked)
     assert 3 + 5 <= len(asked) <= 3 + 5 + 2 * 2  # two in flight, and two that may be told in any order

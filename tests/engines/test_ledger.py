@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from dicast.data import Usage
-from dicast.engines.concurrency import concurrently
 from dicast.engines.ledger import Budget, Ledger, charge, charge_to, current_ledger, stage_of_calls
+from dicast.engines.parallel import concurrently
 from dicast.errors import BudgetSpent
 
 ONE = Usage(calls=1, prompt_tokens=10, completion_tokens=2, cost=0.25, seconds=0.5)
