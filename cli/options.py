@@ -6,7 +6,6 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -41,7 +40,7 @@ class NameChoice(click.ParamType[str]):
     def __init__(self, names: Callable[[], Iterable[str]]) -> None:
         self.names = names
 
-    @cached_property
+    @property
     def _choice(self) -> "click.Choice[str]":
         return click.Choice(tuple(self.names()))
 

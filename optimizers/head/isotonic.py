@@ -1,4 +1,4 @@
-"""Isotonic regression: the nearest rising function, by pooling adjacent violators (Ayer et al. 1955)."""
+"""Isotonic regression as knots of a piecewise linear function, by SciPy's pool-adjacent-violators algorithm."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,31 +9,16 @@ from .likelihood import LEAST
 Floats = NDArray[np.float64]
 
 
-def pooled(y: Floats, weight: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """The values of the blocks of the non-decreasing least-squares fit to y, and where each block begins.
-
-    Args:
-        y: (n,) in the order in which the fit has to rise.
-        weight: (n,) above 0.
-    """
-    blocks: list[tuple[float, float, int]] = []  # mean, weight, first row
-    for index, (mean, mass) in enumerate(zip(y.tolist(), weight.tolist(), strict=True)):
-        first = index
-        while blocks and blocks[-1][0] >= mean:
-            before, more, first = blocks.pop()
-            mean, mass = (mean * mass + before * more) / (mass + more), mass + more
-        blocks.append((mean, mass, first))
-    return np.array([mean for mean, _, _ in blocks]), np.array([first for _, _, first in blocks])
-
-
 def rising(x: Floats, y: Floats) -> Knots:
     """The isotonic regression of y on x as knots, one a block, at the block's mean x and value."""
+    from scipy.optimize import isotonic_regression
+
     places, which, counts = np.unique(x, return_inverse=True, return_counts=True)
     means = np.bincount(which, y) / counts
-    values, firsts = pooled(means, counts.astype(np.float64))
-    masses = np.add.reduceat(counts.astype(np.float64), firsts)
-    centres = np.add.reduceat(places * counts, firsts) / masses
-    return tuple(zip(centres.tolist(), values.tolist(), strict=True))
+    fitted = isotonic_regression(means, weights=counts)
+    firsts = fitted.blocks[:-1]
+    centres = np.add.reduceat(places * counts, firsts) / fitted.weights
+    return tuple(zip(centres.tolist(), fitted.x[firsts].tolist(), strict=True))
 
 
 def odd_rising(m: Floats, value: Floats) -> Knots:

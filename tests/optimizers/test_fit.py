@@ -17,7 +17,7 @@ from dicast.judging.calibration_features import of_pair
 from dicast.judging.heads import ChoiceHead, Head, PairHead, ScoreHead
 from dicast.optimizers.head.fit import TASKS, Fitted, fit
 from dicast.optimizers.head.fit import _folds as fold_of
-from dicast.optimizers.head.isotonic import odd_rising, pooled, rising
+from dicast.optimizers.head.isotonic import odd_rising, rising
 from dicast.optimizers.head.likelihood import (
     EVEN_PENALTY,
     LEAST,
@@ -219,15 +219,18 @@ def test_margins_of_half_their_worth_are_doubled_and_thresholds_moved() -> None:
 # isotonic regression
 
 
-def test_pooling_is_the_isotonic_regression_of_scikit_learn() -> None:
-    from sklearn.isotonic import isotonic_regression
+def test_knots_are_the_blocks_of_the_isotonic_regression_of_scikit_learn() -> None:
+    from sklearn.isotonic import IsotonicRegression
 
     random = np.random.default_rng(0)
     for _ in range(20):
-        y, weight = random.normal(size=30) + np.arange(30) / 10, random.uniform(0.1, 2, size=30)
-        values, firsts = pooled(y, weight)
-        ours = np.repeat(values, np.diff(np.r_[firsts, 30]))
-        assert ours == pytest.approx(isotonic_regression(y, sample_weight=weight))
+        x = np.round(random.normal(size=60), 1)
+        y = x / 2 + random.normal(size=60)
+        fitted = IsotonicRegression().fit_transform(x, y)
+        values = np.unique(np.round(fitted, 12))
+        places, ours = zip(*rising(x, y), strict=True)
+        assert ours == pytest.approx(values)
+        assert places == pytest.approx([x[np.isclose(fitted, value)].mean() for value in values])
 
 
 def test_rising_knots_rise_and_keep_the_mean() -> None:
