@@ -19,7 +19,7 @@ from dicast import Case
 from dicast.engines.adapter import CompactAdapter
 from dicast.engines.lm import MeteredLM, Transport
 from dicast.judging import build
-from dicast.judging.judge import orders, show
+from dicast.judging.judge import orders, present
 from dicast.signatures.direct import Prefer
 
 
@@ -57,7 +57,7 @@ def main() -> None:
 
     def bare(case: Case) -> None:
         for order in orders("both"):
-            shown = show(case, order)
+            shown = present(case, order)
             first, second = shown.responses
             predict(request=shown.request, response_a=first, response_b=second, aspect=shown.aspect)
 

@@ -88,7 +88,7 @@ def _weights(folder: Path, file: "JudgeFile | None") -> "Weights | None":
         return None
     ties = getattr(head, "threshold", {})
     shown = {"head", *head.weights, *(f"ties by {name}" for name in ties)}
-    facts = tuple((name, words) for name, words in head.told() if name not in shown)
+    facts = tuple((name, words) for name, words in head.describe() if name not in shown)
     return Weights(head.fitted, head.n, head.weights, ties, facts)
 
 

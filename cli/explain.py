@@ -15,7 +15,7 @@ def explain_case(judge: Any, source: options.CaseSource, wanted: str, as_json: b
         DataError: no case has this id.
     """
     from ..engines.ledger import Ledger, charge_to
-    from ..programs.baselines import Fitted
+    from ..judging import FittedJudge
     from . import render
 
     known: list[str] = []
@@ -30,7 +30,7 @@ def explain_case(judge: Any, source: options.CaseSource, wanted: str, as_json: b
         raise DataError(
             f"--explain {wanted}: no case of {source.source} has this id. One of {len(known):,} is {close[0]!r}."
         )
-    if isinstance(judge, Fitted):
+    if isinstance(judge, FittedJudge):
         judge.fit(source.cases())
     prepare_models(judge)
     ledger = Ledger()

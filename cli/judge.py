@@ -83,6 +83,7 @@ def judge_cases(
     from ..engines.batch import RunFolder, read_verdicts, run_cases
     from ..engines.ledger import Ledger, charge_to
     from ..evaluation import Tally, signature_line
+    from ..judging import FittedJudge
     from . import render
     from .explain import explain_case
     from .interrupt import stop_on_interrupt
@@ -90,14 +91,13 @@ def judge_cases(
     judge = wanted.built()
     if explain is not None:
         return explain_case(judge, source, explain, as_json)
-    from ..programs.baselines import Fitted  # after the judging room, which it imports
 
     digest = source.digest()
     folder = RunFolder(out or Path("runs") / f"{wanted.title}-{source.stem}")
     ledger, spent = Ledger(budget=parse_budget(budget)), None
     with folder.locked(), Rejects(folder.path / "rejects.jsonl") as rejects:
         chosen = sample(source.cases(rejects if skip_bad else None), limit, seed)
-        if isinstance(judge, Fitted):
+        if isinstance(judge, FittedJudge):
             kept = list(chosen)
             judge, chosen = judge.fit(kept), iter(kept)
         identity = wanted.identity(judge) | {

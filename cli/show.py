@@ -15,7 +15,7 @@ from .judgment import SHOWN
 
 if TYPE_CHECKING:
     from ..judging.judge_file import JudgeFile
-    from ..judging.judge_record import SavedJudge, SavedStage
+    from ..judging.judge_record import JudgeRecord, StageRecord
 
 LONGEST = 400  # characters of a demo's field on a terminal; --json has all of them
 STYLES = {"+": "green", "-": "red", "@": "dim"}
@@ -63,12 +63,12 @@ def whole(file: "JudgeFile") -> dict[str, Any]:
     }
 
 
-def learnt(judge: "SavedJudge") -> dict[str, Any]:
+def learnt(judge: "JudgeRecord") -> dict[str, Any]:
     """What differs from the program as it comes; where the program is not installed, all that the file holds."""
-    from ..judging.judge_record import untaught
+    from ..judging.judge_record import default_record
 
     try:
-        own, problem = untaught(judge), ""
+        own, problem = default_record(judge), ""
     except DeclarationError as error:
         own, problem = judge.model_copy(update={"settings": {}, "stages": {}}), str(error)
     settings = {
@@ -85,7 +85,7 @@ def learnt(judge: "SavedJudge") -> dict[str, Any]:
         "settings": settings,
         "stages": {name: told for name, told in stages.items() if told},
         "learned": {name: state for name, state in judge.learned.items() if state != own.learned.get(name) or problem},
-        "head": judge.head.told() if judge.head else None,
+        "head": judge.head.describe() if judge.head else None,
         "threshold": judge.threshold,
         "members": [
             learnt(member) | {"decides": _decides(judge).get(f"thresholds[{number}]")}
@@ -94,7 +94,7 @@ def learnt(judge: "SavedJudge") -> dict[str, Any]:
     }
 
 
-def _decides(judge: "SavedJudge") -> dict[str, Any]:
+def _decides(judge: "JudgeRecord") -> dict[str, Any]:
     """The certainty from which on each member of a cascade decides, by its setting; empty for any other judge."""
     from ..judging import Cascade
 
@@ -102,7 +102,7 @@ def _decides(judge: "SavedJudge") -> dict[str, Any]:
     return {name: value for name, value in given if name.startswith("thresholds[")}
 
 
-def changed(stage: "SavedStage", own: "SavedStage | None") -> dict[str, Any]:
+def changed(stage: "StageRecord", own: "StageRecord | None") -> dict[str, Any]:
     """How a stage differs from the program's own; empty when it does not."""
     before = own.instructions if own else ""
     lines = difflib.unified_diff(before.splitlines(), stage.instructions.splitlines(), lineterm="", n=1)

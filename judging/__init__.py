@@ -2,7 +2,7 @@
 
 from .building import build, build_panel
 from .cascade import Cascade
-from .judge import Judge
+from .judge import FittedJudge, Judge
 from .panel import Panel
 from .registry import PROGRAMS, Program, new_judge, register
 from .signature_judge import SignatureJudge
@@ -10,6 +10,7 @@ from .signature_judge import SignatureJudge
 __all__ = [
     "PROGRAMS",
     "Cascade",
+    "FittedJudge",
     "Judge",
     "Panel",
     "Program",

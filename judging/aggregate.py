@@ -16,7 +16,7 @@ from ..data.case import Letter
 FLOOR = 1e-6  # a probability read as 0 was only outside the tokens that the server listed
 
 
-def conclude(
+def aggregate(
     findings: Sequence[Finding], candidates: int, *, tie_threshold: float = 0.0, score_weight: float = 1.0
 ) -> dict[str, Any]:
     """The verdict's fields that follow from its findings, from `winner` to `consistent`.

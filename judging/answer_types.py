@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args, get_origin
 from dspy.experimental import Choice, Noul, Score
 
 from ..engines.adapter import heading
-from .evidence import Reading, expected_level, levels_of
+from .evidence import ScoreReading, expected_level, levels_of
 
 MOST_LEVELS = 10  # a level is read as one digit
 LABELS = {"a": "a", "b": "b", "c": "tie", "tie": "tie"}
@@ -49,14 +49,14 @@ class Levels:
         which = {"score_a": "response A", "score_b": "response B"}.get(field, "the response")
         return f"Which score does {which} deserve?"
 
-    def reading(self, answer: Any, coverage: float | None = None) -> Reading:
+    def reading(self, answer: Any, coverage: float | None = None) -> ScoreReading:
         """The score, on lo..hi."""
         if isinstance(answer, Score):
-            return Reading(expected_level(answer) + self.lo - 1, levels_of(answer), coverage)
+            return ScoreReading(expected_level(answer) + self.lo - 1, levels_of(answer), coverage)
         if isinstance(answer, Noul):
             yes = float(answer.probability or 0)
-            return Reading(yes, (1 - yes, yes), coverage)
-        return Reading(float(answer))
+            return ScoreReading(yes, (1 - yes, yes), coverage)
+        return ScoreReading(float(answer))
 
 
 def is_decision(annotation: Any) -> bool:

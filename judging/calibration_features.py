@@ -28,7 +28,7 @@ class PairFeatures:
     even: dict[str, float]
 
 
-def of_pair(case: Case, verdict: Verdict) -> PairFeatures:
+def pair_features(case: Case, verdict: Verdict) -> PairFeatures:
     """The features of a pair.
 
     Odd, in log-odds or points of score: `letters` (averaged by weight), `agreed letters` (0 where the orders differ in
@@ -58,7 +58,7 @@ def of_pair(case: Case, verdict: Verdict) -> PairFeatures:
     return PairFeatures(odd | {LENGTH: first - second}, even)
 
 
-def of_text(case: Case, verdict: Verdict) -> dict[str, float]:
+def text_features(case: Case, verdict: Verdict) -> dict[str, float]:
     """The features of a single text: `mean` and `median` of its scores, `lowest`, `highest` and `spread` where there
     are several criteria, `criterion 1` ..., `member NAME`; where levels were read, the probabilities `top level` and
     `above bottom` and the levels' standard deviation `doubt`; `length` (log characters)."""
@@ -80,11 +80,11 @@ def of_text(case: Case, verdict: Verdict) -> dict[str, float]:
     return found | {LENGTH: _log_lengths(case)[0]}
 
 
-def completed(found: Mapping[str, float], names: Iterable[str]) -> dict[str, float]:
+def impute(found: Mapping[str, float], names: Iterable[str]) -> dict[str, float]:
     """The features of a text by these names: scores that it lacks are its mean score, anything else is 0.
 
     Example:
-        >>> completed({"mean": 4.0, "member x": 4.0}, ["member x", "member y", "spread"])
+        >>> impute({"mean": 4.0, "member x": 4.0}, ["member x", "member y", "spread"])
         {'member x': 4.0, 'member y': 4.0, 'spread': 0.0}
     """
     mean = found.get("mean", 0.0)
@@ -92,7 +92,7 @@ def completed(found: Mapping[str, float], names: Iterable[str]) -> dict[str, flo
     return {name: found.get(name, mean if name.startswith(scores) else 0.0) for name in names}
 
 
-def of_options(case: Case, verdict: Verdict) -> dict[str, tuple[float, ...]]:
+def option_features(case: Case, verdict: Verdict) -> dict[str, tuple[float, ...]]:
     """The features of a choice, a number for each option: `score`, `share` (log of its share of the distribution),
     `rank` (0 the worst; equal ones share the mean), `criterion 1` ..., `member NAME`, `length` (log characters)."""
     readings = _readings(verdict)

@@ -13,7 +13,7 @@ LABELS = {"A": "a", "B": "b", "C": "tie"}
 
 
 @dataclass(frozen=True)
-class Reading:
+class ScoreReading:
     """A score on the judge's scale; the levels' probabilities and the coverage when it was read from a token."""
 
     score: float
@@ -39,9 +39,9 @@ def levels_of(score: Any) -> tuple[float, ...]:
     return tuple(score.probabilities[level] for level in range(len(score.probabilities)))
 
 
-def read_level(score: Any, coverage: float) -> Reading:
+def read_level(score: Any, coverage: float) -> ScoreReading:
     """The reading of a decision Score on its own scale 1, 2, ..."""
-    return Reading(expected_level(score), levels_of(score), coverage)
+    return ScoreReading(expected_level(score), levels_of(score), coverage)
 
 
 def rescaled(score: float, from_: tuple[float, float], to: tuple[float, float]) -> float:
@@ -49,15 +49,15 @@ def rescaled(score: float, from_: tuple[float, float], to: tuple[float, float]) 
     return to[0] + (score - from_[0]) * (to[1] - to[0]) / (from_[1] - from_[0])
 
 
-def mean(draws: Sequence[Reading]) -> Reading:
-    """The mean of several readings of one candidate; explanations stand one after the other."""
-    return Reading(
-        score=math.fsum(draw.score for draw in draws) / len(draws),
-        explanation=" | ".join(draw.explanation for draw in draws if draw.explanation),
+def mean_reading(readings: Sequence[ScoreReading]) -> ScoreReading:
+    """The mean of several readings of one candidate, with all their explanations."""
+    return ScoreReading(
+        score=math.fsum(reading.score for reading in readings) / len(readings),
+        explanation=" | ".join(reading.explanation for reading in readings if reading.explanation),
     )
 
 
-def side_by_side(criterion: str, readings: Sequence[Reading], *, guideline: str = "") -> Finding:
+def side_by_side(criterion: str, readings: Sequence[ScoreReading], *, guideline: str = "") -> Finding:
     """The finding of one reading per candidate."""
     explanations = [f"({_name(i, len(readings))}) {r.explanation}" for i, r in enumerate(readings) if r.explanation]
     return Finding(

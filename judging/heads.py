@@ -2,7 +2,7 @@
 
     pair     ordered logit with symmetric thresholds (Rao & Kupper 1967): margin m = w.x over odd features, threshold
              t = exp(v.z) over even ones, P(a) = s(m - t), P(b) = s(-m - t), the rest is a tie
-    score    w.x on people's scale, bent by isotonic regression where that helped
+    score    w.x on the human scale, with isotonic regression where that helped
     choice   softmax of w.x over the options (conditional logit, McFadden 1974)
 
 A head is applied after the judge and needs no call. The verdict of a swapped pair is the swapped verdict, bit for bit.
@@ -19,13 +19,13 @@ from ..data import Case, Verdict
 from ..data.case import Letter, Record
 from ..errors import DeclarationError
 from .aggregate import best
-from .calibration_features import completed, of_options, of_pair, of_text
+from .calibration_features import impute, option_features, pair_features, text_features
 
 THRESHOLDS = (-8.0, 3.0)  # log t: at margin 0 between 0.017 % and all but 4e-9 are ties, and nothing overflows
 Knots = tuple[tuple[float, float], ...]  # (x, y), x rising: linear between, constant beyond
 
 
-class _Weighed(Record):
+class _WeightedHead(Record):
     """What all heads have: weights by feature name, per unit of the feature, and where they come from."""
 
     model_config = ConfigDict(allow_inf_nan=False)  # beside those of Record
@@ -34,13 +34,13 @@ class _Weighed(Record):
     n: int = Field(default=0, description="labelled cases it was fitted to")
     weights: dict[str, float] = {}
 
-    def told(self) -> list[tuple[str, str]]:
+    def describe(self) -> list[tuple[str, str]]:
         """What was learnt, a name and words each."""
         given = sorted(self.weights.items(), key=lambda item: item[0])
         return [("head", f"{self.fitted}, of {self.n} labels"), *((name, f"{w:+.3g}") for name, w in given)]
 
 
-class PairHead(_Weighed):
+class PairHead(_WeightedHead):
     """Of pairs. `threshold` holds v by even feature and `intercept` its constant, in log; None where no person ever
     said tie. `typical` is the median log threshold of the cases it was fitted to, None where that is not known. `knots`
     bend the margin, as an odd function of its absolute value."""
@@ -56,22 +56,22 @@ class PairHead(_Weighed):
         where two are equally probable."""
         if not _applies("pair", case, verdict, case.is_pair):
             return verdict
-        features = of_pair(case, verdict)
-        m = weighed(self.weights, features.odd)
+        features = pair_features(case, verdict)
+        m = weighted_sum(self.weights, features.odd)
         if self.knots:
-            m = math.copysign(bent(abs(m), self.knots), m)
+            m = math.copysign(interpolate(abs(m), self.knots), m)
         if self.intercept is None:
             a, b, tie = _logistic(m), _logistic(-m), 0.0
         else:
-            t = _threshold(self.intercept + weighed(self.threshold, features.even))
+            t = _threshold(self.intercept + weighted_sum(self.threshold, features.even))
             a, b = _logistic(m - t), _logistic(-m - t)
             tie = max(0.0, 1 - (a + b))
         shares: dict[Letter, float] = {"a": a, "b": b, "tie": tie}
         winner: Letter = "tie" if a == b or tie >= max(a, b) else "a" if a > b else "b"
         return verdict.model_copy(update={"winner": winner, "distribution": shares, "certainty": shares[winner]})
 
-    def told(self) -> list[tuple[str, str]]:
-        rows = super().told()
+    def describe(self) -> list[tuple[str, str]]:
+        rows = super().describe()
         if self.intercept is not None:
             rows.append(("ties", self._ties_told(self.intercept)))
             rows += [(f"ties by {name}", f"{v:+.3g}") for name, v in sorted(self.threshold.items())]
@@ -88,8 +88,8 @@ class PairHead(_Weighed):
         return f"{100 * math.tanh(_threshold(log_t) / 2):.3g} % of {which}"
 
 
-class ScoreHead(_Weighed):
-    """Of single texts: `intercept` + w.x, bent by the `knots`, held on people's scale `lo`..`hi`."""
+class ScoreHead(_WeightedHead):
+    """Of single texts: `intercept` + w.x, mapped by the `knots`, clipped to the human scale `lo`..`hi`."""
 
     kind: Literal["score"] = "score"
     intercept: float
@@ -101,18 +101,18 @@ class ScoreHead(_Weighed):
         """The verdict with the score on people's scale, without a certainty."""
         if not _applies("single text", case, verdict, len(case.candidates) == 1):
             return verdict
-        score = self.intercept + weighed(self.weights, completed(of_text(case, verdict), self.weights))
+        score = self.intercept + weighted_sum(self.weights, impute(text_features(case, verdict), self.weights))
         if self.knots:
-            score = bent(score, self.knots)
+            score = interpolate(score, self.knots)
         score = min(max(score, self.lo), self.hi)
         return verdict.model_copy(update={"scores": (score,), "distribution": None, "certainty": None})
 
-    def told(self) -> list[tuple[str, str]]:
-        rows = [*super().told(), ("scale", f"{self.lo:g}..{self.hi:g}, from {self.intercept:.3g}")]
+    def describe(self) -> list[tuple[str, str]]:
+        rows = [*super().describe(), ("scale", f"{self.lo:g}..{self.hi:g}, from {self.intercept:.3g}")]
         return [*rows, *([("isotonic", f"{len(self.knots)} knots")] if self.knots else [])]
 
 
-class ChoiceHead(_Weighed):
+class ChoiceHead(_WeightedHead):
     """Of choices among three options or more."""
 
     kind: Literal["choice"] = "choice"
@@ -121,9 +121,9 @@ class ChoiceHead(_Weighed):
         """The verdict with the calibrated winner, distribution and certainty; equally probable options tie."""
         if not _applies("choice", case, verdict, len(case.candidates) > 2):
             return verdict
-        features = of_options(case, verdict)
+        features = option_features(case, verdict)
         utilities = [
-            weighed(self.weights, {name: values[index] for name, values in features.items()})
+            weighted_sum(self.weights, {name: values[index] for name, values in features.items()})
             for index in range(len(case.candidates))
         ]
         masses = [math.exp(utility - max(utilities)) for utility in utilities]
@@ -135,7 +135,7 @@ class ChoiceHead(_Weighed):
 Head = Annotated[PairHead | ScoreHead | ChoiceHead, Field(discriminator="kind")]
 
 
-def weighed(weights: Mapping[str, float], features: Mapping[str, float]) -> float:
+def weighted_sum(weights: Mapping[str, float], features: Mapping[str, float]) -> float:
     """The sum of weight x feature, correctly rounded; a feature that the verdict lacks counts as 0."""
     return math.fsum(weight * features.get(name, 0.0) for name, weight in weights.items())
 
@@ -145,7 +145,7 @@ def _threshold(log_t: float) -> float:
     return math.exp(min(max(log_t, low), high))
 
 
-def bent(x: float, knots: Sequence[tuple[float, float]]) -> float:
+def interpolate(x: float, knots: Sequence[tuple[float, float]]) -> float:
     """The value at x of the line through the knots, constant beyond the first and the last."""
     places, values = zip(*knots, strict=True)
     return float(np.interp(x, places, values))

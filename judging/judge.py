@@ -8,7 +8,7 @@ import asyncio
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from ..data import Case, Finding, Persona, Preference, Verdict
 from ..data.case import Profile
@@ -16,16 +16,16 @@ from ..data.task_descriptions import OVERALL
 from ..data.verdict import Order
 from ..engines.ledger import Ledger, charge_to, current_ledger
 from ..errors import BudgetSpent, DeclarationError, ExecutionError
-from .aggregate import conclude
+from .aggregate import aggregate
 from .delimiters import Fence
-from .module_base import Staged
+from .module_base import StagedModule
 
 if TYPE_CHECKING:
     from .heads import Head
 
 
 @dataclass(frozen=True)
-class Shown:
+class PresentedCase:
     """A case as the judge sees it: fenced texts, in the order in which they are shown."""
 
     request: str
@@ -34,7 +34,7 @@ class Shown:
     profile: str
 
 
-class Judge(Staged):
+class Judge(StagedModule):
     """Base of all judges. A subclass builds its stages in `__init__` and returns findings from `assess`.
 
     Attributes:
@@ -98,11 +98,19 @@ class Judge(Staged):
         return verdict
 
 
-def show(case: Case, order: Order = "ab") -> Shown:
+class FittedJudge(Judge):
+    """A judge that is fitted to the cases of a run before it judges them, without their labels being shown to an LM."""
+
+    def fit(self, cases: Iterable[Case]) -> Self:
+        """Learn from the cases."""
+        raise NotImplementedError
+
+
+def present(case: Case, order: Order = "ab") -> PresentedCase:
     """The case as shown in `order`; the responses share a fence, which is the same in both orders."""
     texts = [candidate.text for candidate in case.candidates]
     fence = Fence(texts)
-    return Shown(
+    return PresentedCase(
         request=request_text(case),
         responses=tuple(fence(text) for text in (texts if order == "ab" else texts[::-1])),
         aspect=case.aspect or OVERALL,
@@ -155,7 +163,7 @@ def orders(setting: str) -> tuple[Order, ...]:
     return ("ab", "ba") if setting == "both" else ("ab",)
 
 
-def drawn_orders(case: Case, seed: int) -> tuple[Order, ...]:
+def shuffled_orders(case: Case, seed: int) -> tuple[Order, ...]:
     """One order, drawn by seed and texts so that a swapped pair is shown the same way round; both for equal texts."""
     first, second = (candidate.text for candidate in case.candidates)
     if first == second:
@@ -181,7 +189,7 @@ def rationale_of(findings: Iterable[Finding]) -> str:
 def verdict_of(case: Case, findings: Iterable[Finding], *, notes: Iterable[str] = (), **rules: float) -> Verdict:
     """The verdict that the findings give; the rationale is the explanations, one a line."""
     found = tuple(findings)
-    fields = conclude(found, len(case.candidates), **rules)
+    fields = aggregate(found, len(case.candidates), **rules)
     return Verdict(
         case_id=case.id, findings=found, rationale=rationale_of(found), notes=tuple(dict.fromkeys(notes)), **fields
     )

@@ -23,7 +23,7 @@ from ..engines.jsonl import write_whole
 from ..errors import DeclarationError
 from ..evaluation import Proportion
 from .judge import Judge
-from .judge_record import SavedJudge, alike, as_json, built, saved
+from .judge_record import JudgeRecord, as_json, from_record, same_structure, to_record
 from .registry import JUDGE_SUFFIX
 
 FORMAT = 1
@@ -33,7 +33,7 @@ class JudgeFile(Record):
     """The whole file; `versions` are those that wrote it."""
 
     format: Literal[1] = 1
-    judge: SavedJudge
+    judge: JudgeRecord
     certificate: dict[str, JsonValue] | None = None
     training: dict[str, JsonValue] = {}
     versions: Annotated[dict[str, str], Field(min_length=1)]
@@ -71,7 +71,7 @@ def save(
     who = f"judge {judge.name!r}"
     try:
         made = JudgeFile(
-            judge=saved(judge, lm),
+            judge=to_record(judge, lm),
             training=as_json(training or {}),
             certificate=None if certificate is None else as_json(certificate),
             versions=versions(),
@@ -81,8 +81,8 @@ def save(
         raise DeclarationError(f"{who} cannot be saved: {explain(error)}") from None
     except (TypeError, ValueError) as error:
         raise DeclarationError(f"{who} cannot be saved: {error}. Keep to JSON values: texts, numbers, lists.") from None
-    again = built(_parsed(text, who).judge, f"{who} cannot be saved")
-    if not alike(judge, again) or saved(again, lm) != made.judge:
+    again = from_record(_parsed(text, who).judge, f"{who} cannot be saved")
+    if not same_structure(judge, again) or to_record(again, lm) != made.judge:
         raise DeclarationError(
             f"{who} cannot be saved: the registry's {made.judge.program!r} is another judge. Register yours under its "
             "own name by an entry point (docs/your-own-judge.md), or declare it in YAML."
@@ -115,7 +115,7 @@ def load(path: Path | str, *, lm: str | None = None) -> Judge:
     Raises:
         DeclarationError: see `read`; or the program is not installed, or not the one that was saved.
     """
-    judge = built(read(path).judge, f"judge file {path}")
+    judge = from_record(read(path).judge, f"judge file {path}")
     return judge.bind(lm) if lm else judge
 
 

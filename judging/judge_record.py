@@ -27,12 +27,12 @@ from .judge import Judge
 from .panel import Panel
 from .registry import YAML_SUFFIXES, new_judge
 from .stage import Stage
-from .yaml_judge import Declaration, DeclaredJudge
+from .yaml_judge import JudgeDeclaration, YamlJudge
 
 COMPOSITES: dict[str, type[Panel | Cascade]] = {Panel.name: Panel, Cascade.name: Cascade}
 
 
-class SavedField(Record):
+class FieldRecord(Record):
     """One input or output of a signature, as it is put into words."""
 
     name: str
@@ -40,16 +40,16 @@ class SavedField(Record):
     description: str
 
 
-class SavedStage(Record):
+class StageRecord(Record):
     """What can be learnt of one stage; `decisions` are DSPy's settings of outputs read from probabilities."""
 
     instructions: str
-    fields: tuple[SavedField, ...]
+    fields: tuple[FieldRecord, ...]
     demos: tuple[dict[str, JsonValue], ...] = ()
     decisions: dict[str, JsonValue] = {}
 
 
-class SavedJudge(Record):
+class JudgeRecord(Record):
     """A judge, or with `members` a panel or a cascade.
 
     `declaration` is what the file of a YAML judge says; `files` are the SHA-256 of files that settings name; `learned`
@@ -61,21 +61,21 @@ class SavedJudge(Record):
     declaration: dict[str, JsonValue] | None = None
     settings: dict[str, JsonValue] = {}
     files: dict[str, str] = {}
-    stages: dict[str, SavedStage] = {}
+    stages: dict[str, StageRecord] = {}
     learned: dict[str, dict[str, JsonValue]] = {}
     lm: dict[str, str] = {}
     head: Head | None = None
     threshold: Probability | None = None
-    members: tuple["SavedJudge", ...] = ()
+    members: tuple["JudgeRecord", ...] = ()
 
 
-def saved(judge: Judge, lm: str | None = None) -> SavedJudge:
+def to_record(judge: Judge, lm: str | None = None) -> JudgeRecord:
     """The judge as a record; `lm` as for `save`."""
-    seats = tuple(saved(member, lm) for member in _members(judge))
+    seats = tuple(to_record(member, lm) for member in _members(judge))
     settings = {name: hparam.value for name, hparam in _own(judge, HParam).items()}
-    return SavedJudge(
+    return JudgeRecord(
         program=judge.name,
-        declaration=_as_declared(judge.declaration) if isinstance(judge, DeclaredJudge) else None,
+        declaration=_as_declared(judge.declaration) if isinstance(judge, YamlJudge) else None,
         settings=settings,
         files={name: file_digest(Path(name)) for name in map(str, settings.values()) if _is_file(name)},
         stages={name: _saved_stage(stage) for name, stage in _stages(judge).items()},
@@ -87,7 +87,7 @@ def saved(judge: Judge, lm: str | None = None) -> SavedJudge:
     )
 
 
-def built(record: SavedJudge, who: str) -> Judge:
+def from_record(record: JudgeRecord, who: str) -> Judge:
     """The judge of a record; `who` begins the messages of errors.
 
     Raises:
@@ -99,16 +99,16 @@ def built(record: SavedJudge, who: str) -> Judge:
         raise DeclarationError(f"{who}: {error}") from None
 
 
-def untaught(taught: SavedJudge) -> SavedJudge:
+def default_record(taught: JudgeRecord) -> JudgeRecord:
     """The same program as it comes, without anything learnt, to compare with.
 
     Raises:
         DeclarationError: the program is not installed.
     """
-    return saved(_program(taught), lm=None)
+    return to_record(_program(taught), lm=None)
 
 
-def _filled(record: SavedJudge) -> Judge:
+def _filled(record: JudgeRecord) -> Judge:
     judge = _program(record)
     if isinstance(judge, Composite):
         judge.members = [_filled(member) for member in record.members]
@@ -126,19 +126,19 @@ def _filled(record: SavedJudge) -> Judge:
     return judge
 
 
-def _program(record: SavedJudge) -> Judge:
+def _program(record: JudgeRecord) -> Judge:
     """The program of a record, as it comes."""
     if record.program in COMPOSITES:
         return COMPOSITES[record.program]([_program(member) for member in record.members])
     if record.declaration is None:
         return new_judge(record.program)
     try:
-        return DeclaredJudge(Declaration.model_validate(record.declaration))
+        return YamlJudge(JudgeDeclaration.model_validate(record.declaration))
     except ValidationError as error:
         raise DeclarationError(f"field 'judge.declaration': {explain(error)} Mend it, or compile anew.") from None
 
 
-def _as_declared(declaration: Declaration) -> dict[str, Any]:
+def _as_declared(declaration: JudgeDeclaration) -> dict[str, Any]:
     """What a YAML_SUFFIXES file of this declaration would say."""
     told = declaration.model_dump(mode="json", exclude_none=True)
     return told | ({"scale": "{}..{}".format(*declaration.scale)} if declaration.scale else {})
@@ -148,10 +148,10 @@ def _is_file(setting: str) -> bool:
     return setting.endswith(YAML_SUFFIXES) and Path(setting).is_file()
 
 
-def alike(judge: Judge, other: Judge) -> bool:
+def same_structure(judge: Judge, other: Judge) -> bool:
     """Whether both are of one class, and so are their members."""
     seats, others = _members(judge), _members(other)
-    return type(judge) is type(other) and len(seats) == len(others) and all(map(alike, seats, others))
+    return type(judge) is type(other) and len(seats) == len(others) and all(map(same_structure, seats, others))
 
 
 def _members(judge: Judge) -> list[Judge]:
@@ -176,18 +176,18 @@ def _stages(judge: Judge) -> dict[str, Stage]:
     return {name: stage for name, stage in named.items() if not name.startswith("members[")}
 
 
-def _saved_stage(stage: Stage) -> SavedStage:
+def _saved_stage(stage: Stage) -> StageRecord:
     state = stage.ask.dump_state()
     told = zip(stage.ask.signature.fields, state["signature"]["fields"], strict=True)
-    return SavedStage(
+    return StageRecord(
         instructions=state["signature"]["instructions"],
-        fields=tuple(SavedField(name=name, **one) for name, one in told),
+        fields=tuple(FieldRecord(name=name, **one) for name, one in told),
         demos=tuple(as_json(demo) for demo in state["demos"]),
         decisions=as_json(state.get("fields", {})),
     )
 
 
-def _fill_stages(judge: Judge, record: SavedJudge) -> None:
+def _fill_stages(judge: Judge, record: JudgeRecord) -> None:
     stages = _stages(judge)
     _same("stages", stages, record.stages)
     for name, kept in record.stages.items():
@@ -212,7 +212,7 @@ def _fill_stages(judge: Judge, record: SavedJudge) -> None:
             ) from None
 
 
-def _fill_learned(judge: Judge, record: SavedJudge) -> None:
+def _fill_learned(judge: Judge, record: JudgeRecord) -> None:
     learned = _learned(judge)
     _same("learned", learned, record.learned)
     for name, state in record.learned.items():

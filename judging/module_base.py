@@ -11,7 +11,7 @@ from .hparam import HParam
 from .stage import Stage
 
 
-class Staged(dspy.Module):
+class StagedModule(dspy.Module):
     """What every program can be told.
 
     Attributes:

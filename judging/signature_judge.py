@@ -17,9 +17,9 @@ from ..data.verdict import Order
 from ..engines.parallel import concurrently
 from ..errors import DeclarationError
 from .answer_types import MOST_LEVELS
-from .evidence import Reading, side_by_side
+from .evidence import ScoreReading, side_by_side
 from .hparam import HParam
-from .judge import Judge, Shown, in_case_order, orders, show, verdict_of
+from .judge import Judge, PresentedCase, in_case_order, orders, present, verdict_of
 from .signature_schema import PAIR, SINGLE, form_of
 from .stage import Stage
 
@@ -101,24 +101,24 @@ class SignatureJudge(Judge):
         """One finding for each order of a pair, or one of the candidates each read alone; `more` are further inputs."""
         if self.form.is_pair:
             return concurrently(lambda order: self._compare(case, order, criterion, more), orders(self.order.value))
-        shown = show(case)
+        shown = present(case)
         return [side_by_side(criterion, concurrently(lambda text: self._grade(shown, text, more), shown.responses))]
 
     def _compare(self, case: Case, order: Order, criterion: str, more: Mapping[str, str]) -> Finding:
-        shown = show(case, order)
+        shown = present(case, order)
         answer, coverage = self._ask(shown, dict(zip(PAIR, shown.responses, strict=True)), more)
         told = self.form.explanation(answer)
         note = " [shown in the other order: its A is b]" if told and order == "ba" else ""
         finding = self.form.compared(criterion, answer, coverage).model_copy(update={"explanation": told + note})
         return in_case_order(finding, order)
 
-    def _grade(self, shown: Shown, text: str, more: Mapping[str, str]) -> Reading:
+    def _grade(self, shown: PresentedCase, text: str, more: Mapping[str, str]) -> ScoreReading:
         answer, coverage = self._ask(shown, dict(zip(SINGLE, (text,), strict=True)), more)
         (reading,) = self.form.readings(answer, coverage)
         return dataclasses.replace(reading, explanation=self.form.explanation(answer))
 
     def _ask(
-        self, shown: Shown, texts: Mapping[str, str], more: Mapping[str, str]
+        self, shown: PresentedCase, texts: Mapping[str, str], more: Mapping[str, str]
     ) -> tuple[dspy.Prediction, float | None]:
         """The answer, and its coverage when it was read from probabilities."""
         known = {"request": shown.request, "aspect": shown.aspect, "profile": shown.profile, **texts, **more}

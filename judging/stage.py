@@ -28,9 +28,9 @@ from ..engines.token_probabilities import ProbabilityLM
 from ..errors import ContextOverflow, Infrastructure, ModelError, ParseFailure, Refusal
 
 SAMPLING_TEMPERATURE, SAMPLING_TOP_P = 0.7, 0.95  # arXiv 2406.11657, section 4; also of a second try
-DRAWS_INSIDE = 1000  # of a draw: how many draws and tries of its own it can hold
-# These need another model string, key or account; asking again cannot help, and the whole run would fail alike.
-HOPELESS = (
+NESTED_SAMPLES = 1000  # the samples and attempts that one sample may hold
+# These need another model string, key or account: a retry cannot help, and every other case would fail too.
+PERMANENT_ERRORS = (
     lm_errors.LMAuthError,
     lm_errors.LMBillingError,
     lm_errors.LMConfigurationError,
@@ -43,11 +43,11 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Sampling:
-    """How written answers are drawn; `draw` tells equal questions apart, so that each is a call of its own."""
+    """How written answers are sampled; `number` makes equal questions separate calls."""
 
     temperature: float
     top_p: float | None
-    draw: int
+    number: int
 
 
 _sampling: ContextVar[Sampling | None] = ContextVar("dicast_sampling", default=None)
@@ -55,28 +55,28 @@ _sampling: ContextVar[Sampling | None] = ContextVar("dicast_sampling", default=N
 
 @contextmanager
 def sampled(
-    draw: int, *, temperature: float = SAMPLING_TEMPERATURE, top_p: float | None = SAMPLING_TOP_P
+    sample: int, *, temperature: float = SAMPLING_TEMPERATURE, top_p: float | None = SAMPLING_TOP_P
 ) -> Iterator[None]:
-    """Draw the written answers of this context; `draw`, from 1, names the sample. Probabilities stay as they are."""
+    """Sample the written answers of this context; `sample`, from 1, is its number. Probabilities are not sampled."""
     outer = _sampling.get()
-    within = outer.draw * DRAWS_INSIDE if outer else 0
-    token = _sampling.set(Sampling(temperature, top_p, within + draw))
+    offset = outer.number * NESTED_SAMPLES if outer else 0
+    token = _sampling.set(Sampling(temperature, top_p, offset + sample))
     try:
         yield
     finally:
         _sampling.reset(token)
 
 
-def draws(ask: Callable[[], Result], samples: int, **decoding: float) -> list[Result]:
-    """The answers of `samples` draws, asked at once; one draw is greedy."""
+def sample_answers(ask: Callable[[], Result], samples: int, **decoding: float) -> list[Result]:
+    """`samples` answers, concurrently; a single one is greedy. `decoding` as for `sampled`."""
     if samples == 1:
         return [ask()]
 
-    def draw(number: int) -> Result:
+    def answer(number: int) -> Result:
         with sampled(number, **decoding):
             return ask()
 
-    return concurrently(draw, range(1, samples + 1))
+    return concurrently(answer, range(1, samples + 1))
 
 
 # A one-token readout is "truncated" on purpose, and a truncated answer ends as a parse failure anyway.
@@ -152,7 +152,7 @@ class Stage(dspy.Module):
                 raise ModelError(
                     f"model {lm.model!r}: no API key. Set {keys} in the environment or in .env."
                 ) from error
-            except HOPELESS as error:
+            except PERMANENT_ERRORS as error:
                 told = _one_line(error)
                 if isinstance(error, lm_errors.LMAuthError) and not self.trusted:
                     told += f" A judge file names this address, so no key was sent. To send it: --lm {self.model}"
@@ -204,7 +204,7 @@ class Stage(dspy.Module):
             config |= {"temperature": max(self.temperature, SAMPLING_TEMPERATURE)}
         if config["temperature"] > 0:
             top_p = sampling.top_p if sampling else SAMPLING_TOP_P if attempt else None
-            rollout = (sampling.draw * DRAWS_INSIDE if sampling else 0) + attempt
+            rollout = (sampling.number * NESTED_SAMPLES if sampling else 0) + attempt
             config |= ({"top_p": top_p} if top_p is not None else {}) | ({"rollout_id": rollout} if rollout else {})
         return config
 

@@ -41,7 +41,7 @@ class Criterion(Record):
         return f"{self.name}: {self.description}" if self.description else self.name
 
 
-class Declaration(Record):
+class JudgeDeclaration(Record):
     """What the file says. `scale` is the lowest and the highest score; `levels` names the scores 1, 2, ... instead."""
 
     name: NonEmpty
@@ -94,12 +94,12 @@ class Declaration(Record):
         return (1, len(self.levels)) if self.levels else self.scale
 
 
-class DeclaredJudge(SignatureJudge):
+class YamlJudge(SignatureJudge):
     """Judges by each criterion of a declaration. Calls: those of `SignatureJudge`, for each criterion."""
 
     fills = (*SignatureJudge.fills, "criterion")
 
-    def __init__(self, declaration: Declaration) -> None:
+    def __init__(self, declaration: JudgeDeclaration) -> None:
         super().__init__(
             signature_of(declaration),
             name=declaration.name,
@@ -120,7 +120,7 @@ class DeclaredJudge(SignatureJudge):
         return self.verdict(case, weighted)
 
 
-def read_judge(path: str) -> DeclaredJudge:
+def read_judge(path: str) -> YamlJudge:
     """The judge that a YAML file declares; without a `name` it is called as the file is.
 
     Raises:
@@ -135,12 +135,12 @@ def read_judge(path: str) -> DeclaredJudge:
     if not isinstance(given, Mapping):
         raise DeclarationError(f"judge {path}: holds no fields. {NEEDS}")
     try:
-        return DeclaredJudge(Declaration.model_validate({"name": Path(path).stem, **given}))
+        return YamlJudge(JudgeDeclaration.model_validate({"name": Path(path).stem, **given}))
     except ValidationError as error:
         raise DeclarationError(f"judge {path}: {explain(error)} {NEEDS}") from None
 
 
-def signature_of(declaration: Declaration) -> type[dspy.Signature]:
+def signature_of(declaration: JudgeDeclaration) -> type[dspy.Signature]:
     """The contract of one question, in wording that serves both readouts: an explanation, where it is wanted, comes
     before the verdict."""
     texts = PAIR if declaration.judges == "pairs" else SINGLE
@@ -158,7 +158,7 @@ def signature_of(declaration: Declaration) -> type[dspy.Signature]:
     return made
 
 
-def _scored(declaration: Declaration) -> tuple[str, dict[str, Any]]:
+def _scored(declaration: JudgeDeclaration) -> tuple[str, dict[str, Any]]:
     """The task in words and the outputs, for scores."""
     lo, hi = declaration.ends or (0, 0)
     is_pair = declaration.judges == "pairs"
@@ -170,7 +170,7 @@ def _scored(declaration: Declaration) -> tuple[str, dict[str, Any]]:
     return f"Score {'both responses' if is_pair else 'the response'} by the criterion alone{scale}.", outputs
 
 
-def _lettered(declaration: Declaration) -> tuple[str, dict[str, Any]]:
+def _lettered(declaration: JudgeDeclaration) -> tuple[str, dict[str, Any]]:
     """The task in words and the output, for letters."""
     tie = ", or C if both are equally good" if declaration.tie else ""
     kind: Any = Literal["A", "B", "C"] if declaration.tie else Literal["A", "B"]

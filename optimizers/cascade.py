@@ -21,7 +21,7 @@ from ..evaluation.run_arrays import columns
 from ..judging.cascade import Cascade
 from ..judging.judge import Judge
 from ..judging.judge_file import read
-from ..judging.judge_record import saved
+from ..judging.judge_record import to_record
 from ..judging.registry import JUDGE_SUFFIX, judge_title
 from .certificates.certificate import CascadeCertificate, percent
 from .certificates.certify import certify_cascade
@@ -132,7 +132,7 @@ def _refuse_seen(names: Iterable[str], cases: Sequence[Case]) -> None:
 
 def _judged(name: str, judge: Judge, cases: Sequence[Case], data: str, evidence: Evidence) -> list[Judged]:
     """The member's verdicts, as its head decides them, kept apart from those of other judges and other cases."""
-    part = f"{judge_title(name)}-{digest({'cases': data, 'judge': saved(plain(judge)).model_dump_json()})}"
+    part = f"{judge_title(name)}-{digest({'cases': data, 'judge': to_record(plain(judge)).model_dump_json()})}"
     run = evidence.decided(judge, cases, part)
     evidence.telling.step("judged", f"{judge_title(name)}: {len(run):,} cases")
     return run

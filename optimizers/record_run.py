@@ -12,7 +12,7 @@ from typing import Any
 from ..data import Case, Judged
 from ..engines.batch import RunFolder, read_verdicts, run_cases
 from ..judging.judge import Judge
-from ..judging.judge_record import saved
+from ..judging.judge_record import to_record
 
 OnVerdict = Callable[[Judged], None]
 
@@ -46,7 +46,7 @@ def record(
 def identity(judge: Judge) -> dict[str, Any]:
     """What evidence depends on: all that a judge file holds of the judge but its own head and threshold; the files that
     its settings name count by what they hold."""
-    told = saved(judge).model_dump_json(exclude={"head", "threshold"})
+    told = to_record(judge).model_dump_json(exclude={"head", "threshold"})
     return {
         "judge": judge.name,
         "settings": judge.settings(),

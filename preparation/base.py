@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 from ..data import Case, Comparison, Review, Reviewer
 from ..judging.hparam import HParam
-from ..judging.module_base import Staged
+from ..judging.module_base import StagedModule
 
 
-class Preparation(Staged):
+class Preparation(StagedModule):
     """Base of all preparations. A subclass builds its stages in `__init__` and returns the new case from `prepare`."""
 
     kind: ClassVar[str] = "preparation"

@@ -9,16 +9,8 @@ from ..data import Case, Finding, Reviewer, Verdict, Winner
 from ..errors import DeclarationError
 from ..judging.aggregate import best
 from ..judging.hparam import HParam
-from ..judging.judge import Judge, verdict_of
+from ..judging.judge import FittedJudge, Judge, verdict_of
 from ..judging.registry import register
-
-
-class Fitted(Judge):
-    """A judge that is fitted to the cases before it judges them; `dicast judge` does so by itself."""
-
-    def fit(self, cases: Iterable[Case]) -> Self:
-        """Learn what there is to learn."""
-        raise NotImplementedError
 
 
 @register("longer", summary="baseline: the longer text wins", source="-", inputs="anything", calls="0")
@@ -42,7 +34,7 @@ class Longer(Judge):
     inputs="anything with labels",
     calls="0",
 )
-class Majority(Fitted):
+class Majority(FittedJudge):
     """The most frequent label of the cases it was fitted to, for every case; of equally frequent ones the first in the
     alphabet. No LM is called.
     """
@@ -106,7 +98,7 @@ class ReviewerAverage(Judge):
     inputs="single texts, pairs; a reviewer's reviews",
     calls="0",
 )
-class MatrixFactorisation(Fitted):
+class MatrixFactorisation(FittedJudge):
     """The score that biased matrix factorisation (Koren et al. 2009) predicts for reviewer and text, fitted to all
     histories of the cases but for what is to be judged; a text in nobody's history gets the reviewer's level alone. No
     LM is called.

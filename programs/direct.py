@@ -11,9 +11,9 @@ from ..data.task_descriptions import OVERALL
 from ..data.verdict import Order
 from ..engines.parallel import concurrently
 from ..errors import DeclarationError
-from ..judging.evidence import Reading, read_level, shares_of, side_by_side
+from ..judging.evidence import ScoreReading, read_level, shares_of, side_by_side
 from ..judging.hparam import HParam
-from ..judging.judge import Judge, in_case_order, orders, show, verdict_of
+from ..judging.judge import Judge, in_case_order, orders, present, verdict_of
 from ..judging.registry import register
 from ..judging.stage import Stage
 from ..signatures import direct as signatures
@@ -72,7 +72,7 @@ class Direct(Judge):
         return verdict_of(case, findings, tie_threshold=self.tie_threshold.value, score_weight=self.score_weight.value)
 
     def _preference(self, case: Case, order: Order) -> Finding:
-        shown = show(case, order)
+        shown = present(case, order)
         inputs = {
             "request": shown.request,
             "response_a": shown.responses[0],
@@ -86,13 +86,13 @@ class Direct(Judge):
         return in_case_order(finding, order)
 
     def _grades(self, case: Case) -> Finding:
-        shown = show(case)
+        shown = present(case)
         readings = concurrently(lambda response: self._grade(shown.request, response, shown.aspect), shown.responses)
         return side_by_side(case.aspect or OVERALL, readings)
 
-    def _grade(self, request: str, response: str, aspect: str) -> Reading:
+    def _grade(self, request: str, response: str, aspect: str) -> ScoreReading:
         inputs = {"request": request, "response": response, "aspect": aspect}
         if self.readout.value == "generate":
-            return Reading(float(self.grade(**inputs).score))
+            return ScoreReading(float(self.grade(**inputs).score))
         answer = self.grade_probability(**inputs)
         return read_level(answer.score, answer.coverage)

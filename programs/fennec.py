@@ -16,9 +16,9 @@ from ..data.verdict import Order
 from ..engines.parallel import concurrently
 from ..errors import DeclarationError
 from ..judging.delimiters import unfenced
-from ..judging.evidence import Reading, expected_level, levels_of, read_level, side_by_side
+from ..judging.evidence import ScoreReading, expected_level, levels_of, read_level, side_by_side
 from ..judging.hparam import HParam
-from ..judging.judge import Judge, Shown, in_case_order, orders, show, verdict_of
+from ..judging.judge import Judge, PresentedCase, in_case_order, orders, present, verdict_of
 from ..judging.registry import register
 from ..judging.stage import Stage
 from ..signatures import fennec as signatures
@@ -110,7 +110,7 @@ class Fennec(Judge):
         return self
 
     def assess(self, case: Case) -> Verdict:
-        criteria = self._criteria(show(case))
+        criteria = self._criteria(present(case))
         alone = self.single.value or not case.is_pair
         branch = self._alone if alone else self._compared
         findings = _flat(concurrently(lambda criterion: branch(case, criterion), criteria))
@@ -119,7 +119,7 @@ class Fennec(Judge):
             verdict = verdict.model_copy(update={"corrections": self._corrections(case, findings, criteria)})
         return verdict
 
-    def _criteria(self, shown: Shown) -> list[str]:
+    def _criteria(self, shown: PresentedCase) -> list[str]:
         """At most `branches` criteria without repeats, the most decisive first, and of those at most `keep`."""
         answer = self.find_criteria(request=shown.request, count=self.branches.value)
         named: dict[str, str] = {}
@@ -133,7 +133,7 @@ class Fennec(Judge):
             return criteria  # all are judged: their order cannot matter
         return self._by_priority(shown, criteria)[:keep]
 
-    def _by_priority(self, shown: Shown, criteria: list[str]) -> list[str]:
+    def _by_priority(self, shown: PresentedCase, criteria: list[str]) -> list[str]:
         if self.priority.value == "learned":
             if not self.priorities.shares:
                 raise DeclarationError(
@@ -147,7 +147,7 @@ class Fennec(Judge):
         ranked = [criteria[number - 1] for number in dict.fromkeys(named) if 1 <= number <= len(criteria)]
         return [*ranked, *(criterion for criterion in criteria if criterion not in ranked)]
 
-    def _guideline(self, shown: Shown, criterion: str) -> str:
+    def _guideline(self, shown: PresentedCase, criterion: str) -> str:
         if not self.guideline.value:
             return ""
         answer = self.write_guideline(request=shown.request, criterion=criterion)
@@ -156,11 +156,11 @@ class Fennec(Judge):
 
     def _compared(self, case: Case, criterion: str) -> list[Finding]:
         """The judgment of both candidates together, in each order."""
-        guideline = self._guideline(show(case), criterion)
+        guideline = self._guideline(present(case), criterion)
         return concurrently(lambda order: self._compare(case, criterion, guideline, order), orders(self.order.value))
 
     def _compare(self, case: Case, criterion: str, guideline: str, order: Order) -> Finding:
-        shown = show(case, order)
+        shown = present(case, order)
         inputs = {
             "request": shown.request,
             "response_a": shown.responses[0],
@@ -182,21 +182,21 @@ class Fennec(Judge):
 
     def _alone(self, case: Case, criterion: str) -> list[Finding]:
         """One finding: each candidate's score, each read alone."""
-        shown = show(case)
+        shown = present(case)
         guideline = self._guideline(shown, criterion)
 
-        def read(response: str) -> Reading:
+        def read(response: str) -> ScoreReading:
             inputs = {"request": shown.request, "response": response, "criterion": criterion, "guideline": guideline}
             if self.readout.value == "probability":
                 answer = self.judge_single_probability(**inputs)
                 return read_level(answer.score, answer.coverage)
             answer = self.judge_single(**inputs)
-            return Reading(float(answer.score), explanation=answer.explanation.strip())
+            return ScoreReading(float(answer.score), explanation=answer.explanation.strip())
 
         return [side_by_side(criterion, concurrently(read, shown.responses), guideline=guideline)]
 
     def _corrections(self, case: Case, findings: Sequence[Finding], criteria: Sequence[str]) -> tuple[Correction, ...]:
-        shown = show(case)
+        shown = present(case)
 
         def mean_alone(text: str) -> float:
             one = case.model_copy(update={"candidates": (Candidate(text=text),), "label": None, "votes": ()})

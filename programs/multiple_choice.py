@@ -18,7 +18,7 @@ from ..data.case import Letter
 from ..errors import DeclarationError
 from ..judging.aggregate import best
 from ..judging.hparam import HParam
-from ..judging.judge import Judge, show
+from ..judging.judge import Judge, present
 from ..judging.registry import register
 from ..judging.stage import Stage
 from ..signatures import pref as signatures
@@ -62,7 +62,7 @@ class Choose(Judge):
             raise DeclarationError(
                 f"judge {self.name!r}: case {case.id!r} has {count} candidates. Give 2 to {MOST_OPTIONS} options."
             )
-        shown, letters = show(case), string.ascii_uppercase[:count]
+        shown, letters = present(case), string.ascii_uppercase[:count]
         order = drawn_order([candidate.text for candidate in case.candidates], f"{self.seed.value}\0{case.query}")
         inputs = {
             "earlier": shown.profile,

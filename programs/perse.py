@@ -14,9 +14,9 @@ from ..data.task_descriptions import OVERALL, task
 from ..data.verdict import Order
 from ..engines.parallel import concurrently
 from ..errors import DeclarationError
-from ..judging.evidence import Reading, expected_level, levels_of, rescaled, shares_of, side_by_side
+from ..judging.evidence import ScoreReading, expected_level, levels_of, rescaled, shares_of, side_by_side
 from ..judging.hparam import HParam
-from ..judging.judge import Judge, fenced, in_case_order, orders, profile_text, show, verdict_of
+from ..judging.judge import Judge, fenced, in_case_order, orders, present, profile_text, verdict_of
 from ..judging.registry import register
 from ..judging.stage import Stage
 from ..signatures import perse as signatures
@@ -132,7 +132,7 @@ class Perse(FromHistory):
         reviewer, notes = self.known(case)
         scale = self._scale(reviewer.scale)
         told = fenced(profile_text(_on_scale(reviewer, ASKED)))
-        readings = concurrently(lambda text: self._read(told, text, scale), show(case).responses)
+        readings = concurrently(lambda text: self._read(told, text, scale), present(case).responses)
         finding = side_by_side("as the reviewer would", readings)
         return verdict_of(case, [finding], notes=notes, tie_threshold=self.tie_threshold.value)
 
@@ -140,17 +140,17 @@ class Perse(FromHistory):
         of_texts = reviewer.model_copy(update={"comparisons": ()})
         return of_texts if self.comments.value else without_comments(of_texts)
 
-    def _read(self, told: str, text: str, scale: Scale) -> Reading:
+    def _read(self, told: str, text: str, scale: Scale) -> ScoreReading:
         if self.readout.value == "generate" and self.comment_first.value:
             answer = self.review_and_score(history=told, text=text)
-            return Reading(rescaled(answer.score, ASKED, scale), explanation=answer.review.strip())
+            return ScoreReading(rescaled(answer.score, ASKED, scale), explanation=answer.review.strip())
         review = self.write_review(history=told, text=text).review.strip() if self.comment_first.value else ""
         inputs = {"history": told, "text": text, "review": fenced(review)}
         if self.readout.value == "generate":
-            return Reading(rescaled(self.score(**inputs).score, ASKED, scale))
+            return ScoreReading(rescaled(self.score(**inputs).score, ASKED, scale))
         answer = self.score_probability(**inputs)
         score = rescaled(expected_level(answer.score), ASKED, scale)
-        return Reading(score, levels_of(answer.score), answer.coverage, review)
+        return ScoreReading(score, levels_of(answer.score), answer.coverage, review)
 
     def _scale(self, own: Scale) -> Scale:
         try:
@@ -215,7 +215,7 @@ class PersePairwise(FromHistory):
         return sum(map(count_words, texts))
 
     def _compare(self, case: Case, told: str, order: Order) -> Finding:
-        shown = show(case, order)
+        shown = present(case, order)
         inputs = {
             "history": told,
             "aspect": task(self.task.value).told(case.aspect),

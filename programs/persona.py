@@ -15,7 +15,7 @@ from ..engines.parallel import concurrently
 from ..errors import DeclarationError
 from ..judging.evidence import shares_of
 from ..judging.hparam import HParam
-from ..judging.judge import Judge, drawn_orders, fenced, in_case_order, orders, profile_text, show, verdict_of
+from ..judging.judge import Judge, fenced, in_case_order, orders, present, profile_text, shuffled_orders, verdict_of
 from ..judging.registry import register
 from ..judging.stage import SAMPLING_TEMPERATURE, Stage, sampled
 from ..signatures import persona as signatures
@@ -81,7 +81,7 @@ class PersonaJudge(Judge):
 
     def assess(self, case: Case) -> Verdict:
         person, notes = self._person(case)
-        asked = drawn_orders(case, self.seed.value) if self.order.value == "shuffled" else orders(self.order.value)
+        asked = shuffled_orders(case, self.seed.value) if self.order.value == "shuffled" else orders(self.order.value)
         findings = concurrently(lambda order: self._prefer(case, person, order), asked)
         verdict = verdict_of(case, findings, notes=notes, tie_threshold=self.tie_threshold.value)
         return verdict.model_copy(update=_stated(findings, verdict))
@@ -102,7 +102,7 @@ class PersonaJudge(Judge):
         return fenced(profile_text(told)), notes
 
     def _prefer(self, case: Case, person: str, order: Order) -> Finding:
-        shown = show(case, order)
+        shown = present(case, order)
         inputs = {
             "person": person,
             "question": shown.request,

@@ -13,9 +13,9 @@ import dspy
 from ..data import Case, Finding, Verdict
 from ..engines.parallel import concurrently
 from ..errors import DeclarationError
-from ..judging.evidence import Reading, expected_level, levels_of, rescaled, side_by_side
+from ..judging.evidence import ScoreReading, expected_level, levels_of, rescaled, side_by_side
 from ..judging.hparam import HParam
-from ..judging.judge import Judge, fenced, show, verdict_of
+from ..judging.judge import Judge, fenced, present, verdict_of
 from ..judging.registry import register
 from ..judging.stage import Stage
 from ..signatures import pref as signatures
@@ -94,7 +94,7 @@ class Pref(Judge):
         self.score_probability = Stage(signatures.ScoreAnswerProbability, "score")
 
     def assess(self, case: Case) -> Verdict:
-        shown = show(case)
+        shown = present(case)
         question, person = shown.request, shown.profile if self.personalise.value else ""
         general = self.general_guideline(question)
         factors, notes = self.personalised(question, person, general) if person else (general, [])
@@ -152,15 +152,15 @@ class Pref(Judge):
         beside = [replace(f, explained_weight=weights.get(f.name)) if not f.reason else f for f in factors]
         return beside, [note.replace("preference:", "explanation:") for note in notes]
 
-    def _score(self, question: str, person: str, guideline: str, answer: str) -> Reading:
+    def _score(self, question: str, person: str, guideline: str, answer: str) -> ScoreReading:
         inputs = {"question": question, "profile": person, "guideline": guideline, "answer": answer}
         if self.readout.value == "probability":
             read = self.score_probability(**inputs)
             score = rescaled(expected_level(read.score), (1, 5), (0, TOP_SCORE))
             factual = read.factual.probability >= self.factual_threshold.value
-            return Reading(capped(score, factual), levels_of(read.score), read.coverage)
+            return ScoreReading(capped(score, factual), levels_of(read.score), read.coverage)
         told = self.score(**inputs)
-        return Reading(capped(float(told.score), told.factual == "yes"), explanation=told.explanation.strip())
+        return ScoreReading(capped(float(told.score), told.factual == "yes"), explanation=told.explanation.strip())
 
 
 def weights_of_order(order: Sequence[int], count: int) -> dict[int, float]:

@@ -14,11 +14,11 @@ from ..data.verdict import Order
 from ..engines.parallel import concurrently
 from ..engines.token_probabilities import TOP, YesNoLM, yes_no_mass
 from ..errors import DeclarationError, ParseFailure
-from ..judging.evidence import Reading, expected_level, levels_of, mean, rescaled, side_by_side
+from ..judging.evidence import ScoreReading, expected_level, levels_of, mean_reading, rescaled, side_by_side
 from ..judging.hparam import HParam
-from ..judging.judge import Judge, in_case_order, orders, show, verdict_of
+from ..judging.judge import Judge, in_case_order, orders, present, verdict_of
 from ..judging.registry import register
-from ..judging.stage import Stage, draws
+from ..judging.stage import Stage, sample_answers
 from ..signatures import reference_free as signatures
 
 SOURCE = "arXiv 2304.00723"
@@ -98,7 +98,7 @@ class Explicit(Scoring):
             raise DeclarationError(
                 f"judge 'explicit': form {self.form.value} is written. Use --readout generate, or --set form=V4."
             )
-        shown = show(case)
+        shown = present(case)
         told = self._wording(case)
         readings = concurrently(lambda response: self._score(shown.request, response, told), shown.responses)
         finding = side_by_side(told["aspect"], readings)
@@ -114,20 +114,20 @@ class Explicit(Scoring):
             return told | {"levels": "\n".join(levels)}
         return told
 
-    def _score(self, source: str, text: str, told: dict[str, str]) -> Reading:
+    def _score(self, source: str, text: str, told: dict[str, str]) -> ScoreReading:
         inputs = {"source": source, "text": text, **told}
         if self.readout.value == "probability":
             answer = self.score_v4_probability(**inputs)
             score = rescaled(expected_level(answer.stars), (1, 5), PERCENT)
-            return Reading(score, levels_of(answer.stars), answer.coverage)
-        return mean(draws(lambda: self._write(inputs), self._samples()))
+            return ScoreReading(score, levels_of(answer.stars), answer.coverage)
+        return mean_reading(sample_answers(lambda: self._write(inputs), self._samples()))
 
-    def _write(self, inputs: dict[str, str]) -> Reading:
+    def _write(self, inputs: dict[str, str]) -> ScoreReading:
         form = self.form.value
         stage: Stage = getattr(self, f"score_{form.lower()}")
         answer = stage(**inputs)
         score = rescaled(answer.stars, (1, 5), PERCENT) if form == "V4" else float(answer.score)
-        return Reading(score, explanation=answer.reason.strip() if form == "V5" else "")
+        return ScoreReading(score, explanation=answer.reason.strip() if form == "V5" else "")
 
     def _samples(self) -> int:
         return self.samples.value or (SAMPLES if self.form.value == "V5" else 1)
@@ -162,17 +162,17 @@ class Implicit(Scoring):
         self.ask_yes_no = Stage(signatures.Implicit, "score", reader=YesNoLM)
 
     def assess(self, case: Case) -> Verdict:
-        shown = show(case)
+        shown = present(case)
         told = self.aspect(case)
         readings = concurrently(lambda response: self._score(shown.request, response, told), shown.responses)
         return verdict_of(case, [side_by_side(told["aspect"], readings)], tie_threshold=self.tie_threshold.value)
 
-    def _score(self, source: str, text: str, told: dict[str, str]) -> Reading:
+    def _score(self, source: str, text: str, told: dict[str, str]) -> ScoreReading:
         (evidence,) = self.ask_yes_no(source=source, text=text, **told).evidence
         p_yes, p_no = yes_no_mass(evidence["words"], self.top.value)
         if p_yes + p_no <= 0:
             raise ParseFailure(f"stage 'score': neither yes nor no is among the {self.top.value} most probable tokens.")
-        return Reading(min(1.0, max(p_yes, 1 - p_no)), coverage=min(1.0, p_yes + p_no))
+        return ScoreReading(min(1.0, max(p_yes, 1 - p_no)), coverage=min(1.0, p_yes + p_no))
 
 
 @register(
@@ -236,7 +236,7 @@ class Pairwise(Scoring):
         return verdict_of(case, findings, tie_threshold=self.tie_threshold.value)
 
     def _compare(self, case: Case, order: Order) -> Finding:
-        shown = show(case, order)
+        shown = present(case, order)
         told = self.aspect(case)
         inputs = {"source": shown.request, "text_a": shown.responses[0], "text_b": shown.responses[1], **told}
         form, coverage, reasons = self.form.value, None, ""
@@ -246,7 +246,7 @@ class Pairwise(Scoring):
             shares, coverage = dict(answer["worse" if form == "V3" else "better"].probabilities), answer.coverage
         else:
             stage = getattr(self, f"compare_{form.lower()}")
-            answers = draws(lambda: stage(**inputs), self.samples.value or (SAMPLES if form == "V4" else 1))
+            answers = sample_answers(lambda: stage(**inputs), self.samples.value or (SAMPLES if form == "V4" else 1))
             shares = votes(answer["worse" if form == "V3" else "better"] for answer in answers)
             reasons = _reasons(answers, order) if form == "V4" else ""
         first, second = (shares["B"], shares["A"]) if form == "V3" else (shares["A"], shares["B"])

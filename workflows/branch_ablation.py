@@ -13,7 +13,7 @@ from ..errors import DeclarationError
 from ..evaluation.label_metrics import agreement, labelled
 from ..evaluation.results import Branch
 from ..evaluation.run_arrays import columns
-from ..judging.aggregate import conclude
+from ..judging.aggregate import aggregate
 from ..judging.judge import rationale_of
 
 TOLD = ("accuracy", "agreement", "consistency", "accuracy without ties")
@@ -34,7 +34,7 @@ def first_branches(verdict: AnyVerdict, n: int, candidates: int = 2, **rules: fl
         verdict: of a judge whose verdict is the merge of its findings (fennec); one without a score stays as it is.
         n: at least 1.
         candidates: how many were judged.
-        rules: the judge's own `tie_threshold` and `score_weight`, as `merge.conclude` takes them.
+        rules: the judge's own `tie_threshold` and `score_weight`, as `merge.aggregate` takes them.
 
     Raises:
         DeclarationError: n below 1, or a panel's verdict: its members are pooled, not merged.
@@ -52,7 +52,7 @@ def first_branches(verdict: AnyVerdict, n: int, candidates: int = 2, **rules: fl
             "findings": kept,
             "rationale": rationale_of(kept),
             "corrections": verdict.corrections if n >= len(found) else (),
-            **conclude(kept, candidates, **rules),
+            **aggregate(kept, candidates, **rules),
         }
     )
 

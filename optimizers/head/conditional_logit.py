@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...data import Case, Verdict
-from ...judging.calibration_features import LENGTH, of_options
+from ...judging.calibration_features import LENGTH, option_features
 from ...judging.heads import ChoiceHead
 from .likelihood import choices, fit_choices
 from .model_spec import PENALTIES, Plan, as_large, shares_of, told_apart
@@ -20,7 +20,7 @@ class Options:
     case's options, as only differences count."""
 
     def __init__(self, cases: Sequence[Case], verdicts: Sequence[Verdict], *, length: bool) -> None:
-        found = [of_options(case, verdict) for case, verdict in zip(cases, verdicts, strict=True)]
+        found = [option_features(case, verdict) for case, verdict in zip(cases, verdicts, strict=True)]
         names = [k for k in dict.fromkeys(name for row in found for name in row) if length or k != LENGTH]
         counts = [len(case.candidates) for case in cases]
         self.there = np.arange(max(counts)) < np.array(counts)[:, None]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...data import Case, Verdict
-from ...judging.calibration_features import LENGTH, of_pair
+from ...judging.calibration_features import LENGTH, pair_features
 from ...judging.heads import THRESHOLDS, Knots, PairHead
 from .isotonic import odd_rising
 from .likelihood import LEAST, fit_ordered, fit_rescaling, ordered, root_mean_square
@@ -34,7 +34,7 @@ class Pairs:
     """
 
     def __init__(self, cases: Sequence[Case], verdicts: Sequence[Verdict], *, length: bool) -> None:
-        found = [of_pair(case, verdict) for case, verdict in zip(cases, verdicts, strict=True)]
+        found = [pair_features(case, verdict) for case, verdict in zip(cases, verdicts, strict=True)]
         self.names, odd = matrix([{k: v for k, v in f.odd.items() if length or k != LENGTH} for f in found])
         self.even_names, even = matrix([features.even for features in found])
         self.names, self.odd = told_apart(self.names, odd)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...data import Case, Scores, Verdict
 from ...errors import DeclarationError
-from ...judging.calibration_features import LENGTH, completed, of_text
+from ...judging.calibration_features import LENGTH, impute, text_features
 from ...judging.heads import Knots, ScoreHead
 from .isotonic import rising
 from .likelihood import fit_squares
@@ -26,9 +26,9 @@ class Texts:
     """
 
     def __init__(self, cases: Sequence[Case], verdicts: Sequence[Verdict], *, length: bool) -> None:
-        found = [of_text(case, verdict) for case, verdict in zip(cases, verdicts, strict=True)]
+        found = [text_features(case, verdict) for case, verdict in zip(cases, verdicts, strict=True)]
         offered = [k for k in dict.fromkeys(name for f in found for name in f) if length or k != LENGTH]
-        names, x = matrix([completed(f, offered) for f in found])
+        names, x = matrix([impute(f, offered) for f in found])
         self.names, self.x = told_apart(names, x, centred=True)
         labels = [case.label for case in cases if isinstance(case.label, Scores)]
         scales = sorted({(label.lo, label.hi) for label in labels})

@@ -18,7 +18,7 @@ from ...engines.ledger import Ledger, charge_to, current_ledger
 from ...engines.models import ModelString, get_lm
 from ...errors import BudgetSpent, DeclarationError, Infrastructure, ModelError
 from ...judging.judge import Judge
-from ...judging.stage import HOPELESS
+from ...judging.stage import PERMANENT_ERRORS
 from ..objective import Objective, objective_for
 from .candidate_selection import Contest, Trial
 from .judge_proxy import Judging
@@ -184,7 +184,7 @@ def _search(contest: Contest, train: Sequence[Case], options: PromptOptions) -> 
         if not isinstance(stopped.error, BudgetSpent | Infrastructure):
             raise stopped.error from None
         return None, str(stopped.error)
-    except HOPELESS as error:
+    except PERMANENT_ERRORS as error:
         raise ModelError(f"prompts: the model that writes instructions cannot be used: {error}") from error
     except Exception as error:
         if allowance.stop.is_set():  # DSPy's threads catch Ctrl-C themselves, and then raise a plain Exception

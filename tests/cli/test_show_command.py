@@ -54,7 +54,7 @@ def test_show_says_what_was_learnt_and_nothing_else(here, capsys):
     assert run(["show", "tone.judge.json"]) == 0
     first = build("direct").prefer.ask.signature.instructions.splitlines()[0]
     out = capsys.readouterr().out
-    (_, words), *weights = judge.head.told()
+    (_, words), *weights = judge.head.describe()
     head = f"  head: {words}\n" + "".join(f"    {name}: {weight}\n" for name, weight in weights)
     assert out.startswith(
         f"tone.judge.json  {fingerprint('tone.judge.json')[:12]}\n"

@@ -63,16 +63,16 @@ def test_a_part_of_a_texts_judgment_that_failed_says_nothing(kind: str, left: st
 
 
 def test_ties_are_told_as_their_share_at_margin_0() -> None:
-    told = dict(PairHead(weights={"letters": 1.0}, intercept=math.log(0.4)).told())
+    told = dict(PairHead(weights={"letters": 1.0}, intercept=math.log(0.4)).describe())
     verdict = PairHead(weights={"letters": 1.0}, intercept=math.log(0.4))(pair(), judged([lettered(0.5)]))
     assert verdict.distribution is not None
     assert verdict.distribution["tie"] == pytest.approx(0.197, abs=5e-4)
     assert told["ties"] == "19.7 % of cases at margin 0"
     by_case = PairHead(weights={"letters": 1.0}, intercept=-3.0, threshold={"mean score": 0.5})
-    assert dict(by_case.told())["ties"] == "2.49 % of cases at margin 0 whose other evidence of ties is 0"
+    assert dict(by_case.describe())["ties"] == "2.49 % of cases at margin 0 whose other evidence of ties is 0"
     typical = by_case.model_copy(update={"typical": math.log(0.4)})
-    assert dict(typical.told())["ties"] == "19.7 % of typical cases at margin 0"
-    assert dict(PairHead(intercept=-99.0).told())["ties"] == "0.0168 % of cases at margin 0"
+    assert dict(typical.describe())["ties"] == "19.7 % of typical cases at margin 0"
+    assert dict(PairHead(intercept=-99.0).describe())["ties"] == "0.0168 % of cases at margin 0"
 
 
 def test_evidence_usage_and_orders_stay() -> None:
@@ -148,7 +148,7 @@ def test_a_head_comes_back_from_json(head: PairHead | ScoreHead | ChoiceHead) ->
 
 @pytest.mark.parametrize("head", ALL)
 def test_a_head_says_what_it_learnt(head: PairHead | ScoreHead | ChoiceHead) -> None:
-    told = dict(head.told())
+    told = dict(head.describe())
     assert set(head.weights) <= set(told)
     assert ("isotonic" in told) == bool(getattr(head, "knots", ()))
 

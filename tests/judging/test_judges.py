@@ -20,7 +20,7 @@ from dicast.data import Case, Persona, Preference, Reviewer, Verdict, Winner
 from dicast.errors import DeclarationError, ModelError
 from dicast.judging import PROGRAMS, Panel, build
 from dicast.judging.judge import Judge
-from dicast.judging.stage import DRAWS_INSIDE, Stage, draws, sampled
+from dicast.judging.stage import NESTED_SAMPLES, Stage, sample_answers, sampled
 from dicast.signatures.direct import Prefer, PreferProbability
 
 PAIR = Case(id="p", query="Name a prime.", candidates=[{"text": "9"}, {"text": "7 is prime"}], label={"value": "b"})
@@ -539,27 +539,27 @@ def decoding(requests: list[Request]) -> list[tuple[Any, Any]]:
 
 def test_one_draw_is_greedy() -> None:
     stage, requests = written(lambda request: {"better": "A"})
-    draws(lambda: stage(**INPUTS), 1)
+    sample_answers(lambda: stage(**INPUTS), 1)
     assert decoding(requests) == [(0.0, None)]
 
 
 @pytest.mark.parametrize("count", [2, 5, 20])
 def test_each_draw_is_a_request_of_its_own(count: int) -> None:
     stage, requests = written(lambda request: {"better": "A"})
-    assert len(draws(lambda: stage(**INPUTS), count)) == count
+    assert len(sample_answers(lambda: stage(**INPUTS), count)) == count
     assert decoding(requests) == [(0.7, 0.95)] * count
 
 
 def test_draws_made_again_come_from_the_cache() -> None:
     stage, requests = written(lambda request: {"better": "A"})
     for _ in range(2):
-        draws(lambda: stage(**INPUTS), 5)
+        sample_answers(lambda: stage(**INPUTS), 5)
     assert len(requests) == 5
 
 
 def test_draws_may_have_a_temperature_of_their_own() -> None:
     stage, requests = written(lambda request: {"better": "A"})
-    draws(lambda: stage(**INPUTS), 2, temperature=1.0, top_p=0.5)
+    sample_answers(lambda: stage(**INPUTS), 2, temperature=1.0, top_p=0.5)
     assert decoding(requests) == [(1.0, 0.5)] * 2
 
 
@@ -584,8 +584,8 @@ def test_draws_within_draws_are_requests_of_their_own() -> None:
     for outer in (1, 2, 3):
         with sampled(outer):
             stage(**INPUTS)
-            draws(lambda: stage(**INPUTS), 4)
-    draws(lambda: stage(**INPUTS), 5)  # its first three are those of the outer draws
+            sample_answers(lambda: stage(**INPUTS), 4)
+    sample_answers(lambda: stage(**INPUTS), 5)  # its first three are those of the outer draws
     assert len(requests) == 3 + 3 * 4 + 2
 
 
@@ -606,14 +606,14 @@ def test_nested_draws_and_their_tries_never_collide() -> None:
                         with sampled(1):
                             note()
     assert len(seen) == len(set(seen)) == 5 * (100 + 100 * 20 + 4)
-    assert min(seen) >= DRAWS_INSIDE  # a plain try has its own numbers below
+    assert min(seen) >= NESTED_SAMPLES  # a plain try has its own numbers below
 
 
 def test_probabilities_are_not_drawn() -> None:
     lm, script = scripted(lambda request: TOKENS, cache=True)
     stage = Stage(PreferProbability, "judgment")
     stage.ask.lm = lm
-    answers = draws(lambda: stage(**INPUTS), 5)
+    answers = sample_answers(lambda: stage(**INPUTS), 5)
     assert decoding(script.requests) == [(0.0, None)]
     assert [answer.better.probabilities["A"] for answer in answers] == pytest.approx([0.75] * 5)
 

@@ -13,7 +13,7 @@ from dicast.data import Candidate, Case, Finding, Usage, Verdict
 from dicast.data.case import Reviewer
 from dicast.engines.ledger import charge
 from dicast.errors import DeclarationError, RunError
-from dicast.judging.judge import Judge, show, verdict_of
+from dicast.judging.judge import Judge, verdict_of
 from dicast.judging.stage import Stage
 from dicast.optimizers.compile import Compiled, Compiler, TooFewLabels
 from dicast.optimizers.evidence import Interrupted, Telling
@@ -102,7 +102,7 @@ def test_cases_that_a_demo_shows_teach_the_head_nothing(tmp_path: Path) -> None:
     judge.prefer = Stage(Prefer, "judgment")
     told = Compiler(judge, cases, tmp_path / "parts", PLAIN)
     learnt, tested = told.parts["train"][0], told.parts["test"][0]
-    judge.prefer.ask.demos = [dspy.Example(response_a=show(case).responses[0]) for case in (learnt, tested)]
+    judge.prefer.ask.demos = [dspy.Example(response_a=present(case).responses[0]) for case in (learnt, tested)]
     head = compiled(judge, cases, tmp_path / "shown").judge.head
     assert head is not None
     assert head.n == len(told.parts["train"]) + len(told.parts["select"]) - 1

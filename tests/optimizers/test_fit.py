@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from dicast.data import Candidate, Case, Scores, Verdict, Winner
 from dicast.errors import DeclarationError
-from dicast.judging.calibration_features import of_pair
+from dicast.judging.calibration_features import pair_features
 from dicast.judging.heads import ChoiceHead, Head, PairHead, ScoreHead
 from dicast.optimizers.head.fit import TASKS, Fitted, fit
 from dicast.optimizers.head.fit import _folds as fold_of
@@ -312,7 +312,7 @@ def test_the_verdicts_own_margin_names_the_winner_where_the_heads_features_say_n
     plan = next(plan for plan in task.plans() if plan.features == ("agreed letters",))
     (head,) = task.fits(plan, np.ones((1, 60), dtype=bool))
     torn = judged([lettered(0.8, "ab"), lettered(0.3, "ba"), scored(3, 3)])
-    assert of_pair(pair(), torn).odd["agreed letters"] == 0
+    assert pair_features(pair(), torn).odd["agreed letters"] == 0
     verdict = head(pair(), torn)
     assert verdict.winner == "a"
     assert verdict.certainty == pytest.approx(0.5, abs=0.001)

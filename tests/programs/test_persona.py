@@ -13,7 +13,7 @@ from scripted import Answer, asked_for, prompt, scripted
 from dicast.data import Case, Persona, Preference, Reviewer, Verdict
 from dicast.errors import DeclarationError
 from dicast.judging import build
-from dicast.judging.judge import drawn_orders
+from dicast.judging.judge import shuffled_orders
 
 FEATURES = {
     "age": "25-34",
@@ -272,7 +272,7 @@ def pairs(count: int) -> list[Case]:
 
 def test_both_orders_are_shown_equally_often() -> None:
     n = 400
-    as_given = sum(drawn_orders(case, seed=0) == ("ab",) for case in pairs(n))
+    as_given = sum(shuffled_orders(case, seed=0) == ("ab",) for case in pairs(n))
     # P(|X - n/2| >= d) < 1e-6 for a fair coin, summed exactly.
     far = sum(comb(n, k) for k in range(n + 1) if abs(k - n / 2) >= abs(as_given - n / 2)) / 2**n
     assert far > 1e-6
@@ -281,7 +281,7 @@ def test_both_orders_are_shown_equally_often() -> None:
 def test_the_order_shown_follows_the_drawn_one() -> None:
     for case in pairs(12):
         verdict, requests = run(case, {"preferred": "A"})
-        (order,) = drawn_orders(case, seed=0)
+        (order,) = shuffled_orders(case, seed=0)
         first = case.candidates[0 if order == "ab" else 1].text
         assert f"Response A:\n<<<\n{first}\n>>>" in prompt(requests[0])
         assert verdict.winner == ("a" if order == "ab" else "b")
@@ -296,20 +296,20 @@ def test_a_swapped_pair_is_shown_the_same_way_round() -> None:
 
 def test_another_seed_shows_other_pairs_the_other_way_round() -> None:
     cases = pairs(200)
-    drawn = [[drawn_orders(case, seed) for case in cases] for seed in (0, 1)]
+    drawn = [[shuffled_orders(case, seed) for case in cases] for seed in (0, 1)]
     differing = sum(first != second for first, second in zip(*drawn, strict=True))
     assert 60 < differing < 140
-    assert drawn[0] == [drawn_orders(case, 0) for case in cases]
+    assert drawn[0] == [shuffled_orders(case, 0) for case in cases]
 
 
 def test_the_question_takes_part_in_the_draw() -> None:
-    orders = {drawn_orders(PAIR.model_copy(update={"query": f"question {n}"}), 0) for n in range(20)}
+    orders = {shuffled_orders(PAIR.model_copy(update={"query": f"question {n}"}), 0) for n in range(20)}
     assert orders == {("ab",), ("ba",)}
 
 
 def test_equal_texts_are_shown_both_ways_so_that_neither_wins_by_its_place() -> None:
     equal = PAIR.model_copy(update={"candidates": (PAIR.candidates[0],) * 2})
-    assert drawn_orders(equal, 0) == ("ab", "ba")
+    assert shuffled_orders(equal, 0) == ("ab", "ba")
     assert run(equal, {"preferred": "A"})[0].winner == "tie"
 
 

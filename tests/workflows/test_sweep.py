@@ -6,7 +6,7 @@ import pytest
 from dicast.data import Case, Correction, Finding, Judged, Usage
 from dicast.data.verdict import Order
 from dicast.errors import DeclarationError
-from dicast.judging.aggregate import conclude
+from dicast.judging.aggregate import aggregate
 from dicast.judging.judge import verdict_of
 from dicast.workflows.branch_ablation import criteria, first_branches, sweep
 
@@ -39,7 +39,7 @@ def test_the_first_criteria_give_what_merging_them_gives(seed: int) -> None:
         names = [f"criterion {number}" for number in range(n)]
         kept = [finding for finding in whole.findings if finding.criterion in names]
         part = first_branches(whole, n, 2, tie_threshold=threshold)
-        merged = conclude(kept, 2, tie_threshold=threshold)
+        merged = aggregate(kept, 2, tie_threshold=threshold)
         assert {name: getattr(part, name) for name in merged} == merged
         assert part.findings == tuple(kept)
 
