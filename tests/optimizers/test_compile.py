@@ -13,7 +13,7 @@ from dicast.data import Candidate, Case, Finding, Usage, Verdict
 from dicast.data.case import Reviewer
 from dicast.engines.ledger import charge
 from dicast.errors import DeclarationError, RunError
-from dicast.judging.judge import Judge, verdict_of
+from dicast.judging.judge import Judge, present, verdict_of
 from dicast.judging.stage import Stage
 from dicast.optimizers.compile import Compiled, Compiler, TooFewLabels
 from dicast.optimizers.evidence import Interrupted, Telling

@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -11,19 +11,15 @@ from mock_server import MockServer, serve
 from dicast.data import Case, Persona, Preference, Reviewer, Usage, Verdict
 from dicast.judging import Panel, build, build_panel
 from dicast.judging.judge import Judge
+from dicast.testing.schema import DEFAULT_PROBABILITIES
 
 N = 4  # criteria that the server names
 unique = itertools.count()
 
 
-class CountingServer(MockServer):
-    """Names N criteria, writes a new text each time it corrects, and finds Yes likely."""
-
-    def answer(self, body: dict[str, Any]) -> dict[str, Any]:
-        answered: dict[str, Any] = super().answer(body)
-        for token in answered["choices"][0].get("logprobs", {}).get("content", []):
-            token["top_logprobs"].append({"token": " Yes", "logprob": -2.5})
-        return answered
+def counting_server(answer: Callable[[dict[str, Any]], Any]) -> MockServer:
+    """A server that finds Yes likely wherever probabilities are read."""
+    return MockServer(reply=answer, tokens=lambda body: {**DEFAULT_PROBABILITIES, " Yes": 0.08})
 
 
 def reply(body: dict[str, Any]) -> dict[str, Any] | None:
@@ -44,7 +40,7 @@ def fields(body: dict[str, Any]) -> set[str]:
 
 @pytest.fixture(scope="module")
 def counting() -> Iterator[MockServer]:
-    with serve(CountingServer(reply=reply)) as server:
+    with serve(counting_server(reply)) as server:
         yield server
 
 
@@ -154,7 +150,7 @@ def test_a_weak_text_costs_a_correction_and_its_judgments(
 
 def test_a_text_that_is_not_weak_is_not_paid_for_again(server: MockServer) -> None:
     good_first = {"explanation_a": "", "score_a": 4, "explanation_b": "", "score_b": 2, "comparison": ""}
-    with serve(CountingServer(reply=lambda body: good_first if "score_a" in fields(body) else reply(body))) as other:
+    with serve(counting_server(lambda body: good_first if "score_a" in fields(body) else reply(body))) as other:
         judge = bound(build("fennec-correct", order="one"), other)
         assert paid(judge, case(), other) == 1 + N + N + (1 + N + N)
 
