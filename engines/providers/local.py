@@ -1,7 +1,7 @@
 """The embedded server: llama.cpp inside this process (xllamacpp), speaking the OpenAI protocol on loopback.
 
-One server a weights file; it starts at the first use (1.5 s for 135M, 5 s for 1.5B) and ends with the process. Only
-this process knows its key, so that no other program or web page on the machine can use it.
+One server for each weights file; it starts at first use (1.5 s for 135M, 5 s for 1.5B) and ends with the process. Only
+this process knows its key, so no other program or web page on the machine can use it.
 """
 
 import os
@@ -9,14 +9,58 @@ import secrets
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..errors import DeclarationError, ModelError
+from ...errors import DeclarationError, ModelError
+from ..engine import Engine, OnProgress, register
+from ..models import ModelString
+from ..weights import find_weights, get_weights
+from .endpoint import openai_engine
+
+if TYPE_CHECKING:
+    from ..lm import Transport
 
 PROMPTS_MIB = 1024  # of earlier prompts' states, so that their beginnings need not be read again; its default is 8 GiB
 
 _servers: dict[Path, "LocalServer"] = {}
 _lock = threading.Lock()
+
+
+@register
+class LocalEngine(Engine):
+    """`local/NAME` of `dicast models list`, whose weights are fetched once, and `local/PATH.gguf`, a file of yours."""
+
+    name = "local"
+    summary = "llama.cpp in this process"
+    example = "local/qwen2.5-coder-1.5b"
+    workers = 2
+
+    def identity(self, model: ModelString) -> str:
+        """Changes when the weights do."""
+        if model.model.endswith(".gguf"):
+            path = _file(model)
+            status = path.stat()
+            return f"local/{path.name}-{status.st_size}-{status.st_mtime_ns}"
+        return f"local/{model.model}-{find_weights(model.model).sha256[:12]}"
+
+    def connect(self, model: ModelString, *, trusted: bool) -> "Transport":
+        from ..lm import Transport
+
+        server = serve(_file(model) if model.model.endswith(".gguf") else get_weights(model.model))
+        engine, wire_model = openai_engine(server.url, server.key), f"endpoint/{model.model}"
+        return Transport(engine, wire_model=wire_model, pricing=None, schema=True, most=server.slots)
+
+    def prepare(self, model: ModelString, progress: OnProgress) -> None:
+        """Fetch the weights."""
+        if not model.model.endswith(".gguf"):
+            get_weights(model.model, progress=progress)
+
+
+def _file(model: ModelString) -> Path:
+    path = Path(model.model).expanduser()
+    if not path.is_file():
+        raise ModelError(f"local/{model.model}: there is no such file. Give the path of a .gguf file.")
+    return path
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""The built-in engines, one module each; a module in this folder registers its engine with `@register`."""

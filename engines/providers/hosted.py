@@ -1,0 +1,57 @@
+"""Hosted providers as LiteLLM writes them; DSPy's native route where there is one."""
+
+from typing import TYPE_CHECKING
+
+from ...errors import ModelError
+from ..engine import Engine, register
+from ..models import DEFAULT_MODEL, ModelString
+from .endpoint import MAX_IN_FLIGHT, TIMEOUT
+
+if TYPE_CHECKING:
+    from ..lm import Transport
+
+
+@register
+class HostedEngine(Engine):
+    """Every model string without an address that is not local; keys come from the provider's environment variable."""
+
+    name = "hosted"
+    summary = "a provider that LiteLLM knows"
+    example = "openai/gpt-4o-mini"
+
+    def matches(self, model: ModelString) -> bool:
+        return model.endpoint is None and model.provider != "local"
+
+    def connect(self, model: ModelString, *, trusted: bool) -> "Transport":
+        import dspy
+        from dspy import lm15
+        from dspy.clients.engines.litellm_engine import LiteLLMEngine
+        from dspy.clients.engines.lm15_engine import LM15Engine
+
+        from ..lm import Transport
+
+        name = model.identity
+        native = LM15Engine(lm15.RouterConfig(timeouts=lm15.Timeouts(read=TIMEOUT, write=TIMEOUT, pool=TIMEOUT)))
+        engine: object
+        try:
+            pricing = native.resolve(name).provider
+            engine = native
+        except lm15.LM15Error:
+            pricing = model.provider
+            engine = LiteLLMEngine(timeout=TIMEOUT)
+            _check_litellm_knows(name)
+        schema = bool(dspy.LM(name).supports_response_schema)
+        return Transport(engine, wire_model=name, pricing=pricing, schema=schema, most=MAX_IN_FLIGHT)
+
+
+def _check_litellm_knows(model: str) -> None:
+    import litellm
+
+    litellm.suppress_debug_info = True  # it prints advice to standard output otherwise
+    try:
+        litellm.get_llm_provider(model)
+    except litellm.exceptions.BadRequestError:
+        raise ModelError(
+            f"model {model!r}: the provider {model.split('/')[0]!r} is not known. Write provider/model as LiteLLM "
+            f"does, {DEFAULT_MODEL}, or openai/NAME@http://HOST/v1 for a server of yours."
+        ) from None
