@@ -22,7 +22,7 @@ from dicast.judging.aggregate import aggregate
 from dicast.judging.heads import THRESHOLDS
 from dicast.optimizers.head.fit import fit
 from dicast.optimizers.head.likelihood import EVEN_PENALTY, INTERCEPT_PENALTY, outcomes
-from dicast.optimizers.head.ordered_logit import Pairs
+from dicast.optimizers.head.ordered_logit import PairEvidence
 
 TIES = 0.5  # log-odds: about one label in six is a tie
 FITS = 5 + 10 + 1  # of a candidate: without each of five folds, without each two, to all
@@ -49,7 +49,7 @@ def simulated(n: int, criteria: int, seed: int) -> tuple[list[Case], list[Verdic
     return cases, verdicts
 
 
-def plain(evidence: Pairs) -> None:
+def plain(evidence: PairEvidence) -> None:
     """One fit with all features, by BFGS."""
     x = evidence.odd / np.sqrt(np.square(evidence.odd).mean(axis=0))
     z = (evidence.even - evidence.even.mean(axis=0)) / evidence.even.std(axis=0)
@@ -59,7 +59,7 @@ def plain(evidence: Pairs) -> None:
     def objective(both: np.ndarray) -> tuple[float, np.ndarray]:
         t = np.exp(np.clip(design @ both[x.shape[1] :], *THRESHOLDS))
         told = outcomes(x @ both[: x.shape[1]], t)
-        loss, by_m, by_t = (np.einsum("nk,kn->n", evidence.shares, each) for each in told)
+        loss, by_m, by_t = (np.einsum("nk,kn->n", evidence.proportions, each) for each in told)
         gradient = np.r_[by_m @ x, (by_t * t) @ design]
         return loss.sum() + penalty @ np.square(both) / 2, gradient + penalty * both
 
@@ -75,7 +75,7 @@ def seconds(work: Callable[[], object]) -> float:
 def measured(n: int, criteria: int, rounds: int) -> str:
     """A row of the table."""
     cases, verdicts = simulated(n, criteria, seed=n)
-    evidence = Pairs(cases, verdicts, length=False)
+    evidence = PairEvidence(cases, verdicts, length=False)
     works: list[Callable[[], object]] = [lambda: fit(cases, verdicts), lambda: plain(evidence)]
     times = [[seconds(work) for work in works] for _ in range(rounds + 1)][1:]  # the first one imports
     whole, one = (statistics.median(side) for side in zip(*times, strict=True))

@@ -1,4 +1,4 @@
-"""Heads of choices: which of several options people take, conditional logit."""
+"""Heads for choices: a conditional logit over the options of a case (McFadden 1974)."""
 
 from collections.abc import Sequence
 
@@ -9,64 +9,69 @@ from ...data import Case, Verdict
 from ...judging.calibration_features import LENGTH, option_features
 from ...judging.heads import ChoiceHead
 from .likelihood import choices, fit_choices
-from .model_spec import PENALTIES, Plan, as_large, shares_of, told_apart
+from .model_spec import PENALTIES, HeadSpec, informative_features, label_proportions, match_size
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 
-class Options:
-    """The evidence of labelled choices as arrays: n cases of at most k options, each feature less its mean over the
-    case's options, as only differences count."""
+class ChoiceEvidence:
+    """The evidence of labelled choices as arrays: n cases of at most k options.
+
+    Each feature is centred over the options of a case, as only differences between options count.
+    """
 
     def __init__(self, cases: Sequence[Case], verdicts: Sequence[Verdict], *, length: bool) -> None:
-        found = [option_features(case, verdict) for case, verdict in zip(cases, verdicts, strict=True)]
-        names = [k for k in dict.fromkeys(name for row in found for name in row) if length or k != LENGTH]
+        rows = [option_features(case, verdict) for case, verdict in zip(cases, verdicts, strict=True)]
+        names = [k for k in dict.fromkeys(name for row in rows for name in row) if length or k != LENGTH]
         counts = [len(case.candidates) for case in cases]
-        self.there = np.arange(max(counts)) < np.array(counts)[:, None]
+        self.exists = np.arange(max(counts)) < np.array(counts)[:, None]
         x = np.zeros((len(cases), max(counts), len(names)))
-        for row, (features, count) in enumerate(zip(found, counts, strict=True)):
+        for row, (features, count) in enumerate(zip(rows, counts, strict=True)):
             for column, name in enumerate(names):
                 if name in features:
                     values = np.array(features[name])
                     x[row, :count, column] = values - values.mean()
-        self.names, flat = told_apart(names, x.reshape(-1, len(names)))
+        self.names, flat = informative_features(names, x.reshape(-1, len(names)))
         self.x = flat.reshape(*x.shape[:2], -1)
-        self.shares = shares_of(cases, [str(index) for index in range(max(counts))])
+        self.proportions = label_proportions(cases, [str(index) for index in range(max(counts))])
 
-    def plans(self) -> list[Plan]:
-        """What is tried: single features, and all."""
+    def plans(self) -> list[HeadSpec]:
+        """The candidates: single features, and all features."""
         sets: dict[str, tuple[str, ...]] = {name: (name,) for name in self.names if name != LENGTH}
         if len(self.names) > 1:
             sets["all"] = tuple(self.names)
         plans = [
-            Plan(name, features, penalty)
+            HeadSpec(name, features, penalty)
             for name, features in sets.items()
             for penalty in (PENALTIES if len(features) > 1 else PENALTIES[:1])
         ]
-        return plans or [Plan("base rate", (), PENALTIES[0])]
+        return plans or [HeadSpec("base rate", (), PENALTIES[0])]
 
-    def fits(self, plan: Plan, chosen: Flags) -> list[ChoiceHead]:
-        """The heads of the plan, each fitted to the rows that it has chosen, (s, n)."""
+    def fits(self, plan: HeadSpec, chosen: Flags) -> list[ChoiceHead]:
+        """One head per row of `chosen` (s, n), fitted to the cases that the row marks."""
         x = self.x[:, :, [self.names.index(name) for name in plan.features]]
         bounded = np.array([name != LENGTH for name in plan.features], dtype=np.bool_)
-        fitted = fit_choices(x, self.there, self.shares, chosen, penalty=plan.penalty, bounded=bounded)
+        fitted = fit_choices(x, self.exists, self.proportions, chosen, penalty=plan.penalty, bounded=bounded)
         return [
             ChoiceHead(fitted=str(plan), n=n, weights=dict(zip(plan.features, w, strict=True)))
             for n, w in zip(chosen.sum(axis=1).tolist(), fitted.tolist(), strict=True)
         ]
 
     def losses(self, head: ChoiceHead) -> Floats:
-        """The (n,) cross-entropies in nats, against the shares of people."""
-        return choices(np.where(self.there, self._read(head), -np.inf), self.shares)[0]
+        """The (n,) cross-entropies in nats under people's votes."""
+        return choices(np.where(self.exists, self._read(head), -np.inf), self.proportions)[0]
 
     def calibrated(self, head: ChoiceHead, others: Sequence[ChoiceHead], rows: Flags) -> ChoiceHead:
-        """The head with its utilities scaled as suits people."""
+        """The head with its utilities rescaled to fit people's votes on cases that it was not fitted to."""
         which, seen = rows.argmax(axis=0), np.asarray(rows.any(axis=0))
         by_head = np.array([self._read(other) for other in others])
         utility = by_head[which, np.arange(len(seen))] * seen[:, None]
-        x, one = as_large(utility, self._read(head) * seen[:, None])[..., None], np.ones(1, dtype=np.bool_)
-        ((factor,),) = fit_choices(x, self.there, self.shares, seen[None], penalty=PENALTIES[0], bounded=one).tolist()
+        x = match_size(utility, self._read(head) * seen[:, None])[..., None]
+        bounded = np.ones(1, dtype=np.bool_)
+        ((factor,),) = fit_choices(
+            x, self.exists, self.proportions, seen[None], penalty=PENALTIES[0], bounded=bounded
+        ).tolist()
         return head.model_copy(update={"weights": {name: w * factor for name, w in head.weights.items()}})
 
     def _read(self, head: ChoiceHead) -> Floats:

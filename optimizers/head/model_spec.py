@@ -1,4 +1,4 @@
-"""What a head can be made of, and labelled evidence as arrays."""
+"""Candidate heads, and labelled evidence as arrays."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,8 +15,14 @@ SAME = 1e-9  # columns this close to proportional are one feature
 
 
 @dataclass(frozen=True)
-class Plan:
-    """A candidate: its features, the penalty of their weights, ties `by_case` (by even features), `isotonic` on top."""
+class HeadSpec:
+    """A candidate head.
+
+    Attributes:
+        penalty: the prior precision of the features' weights.
+        by_case: whether the tie threshold depends on the case, by even features.
+        isotonic: whether an isotonic calibration follows the linear part.
+    """
 
     name: str
     features: tuple[str, ...]
@@ -25,87 +31,90 @@ class Plan:
     isotonic: bool = False
 
     def __str__(self) -> str:
-        told = [self.name, *([f"penalty {self.penalty:g}"] if len(self.features) > 1 else [])]
-        return ", ".join([*told, *(["ties by case"] if self.by_case else []), *(["isotonic"] if self.isotonic else [])])
+        parts = [self.name, *([f"penalty {self.penalty:g}"] if len(self.features) > 1 else [])]
+        return ", ".join(
+            [*parts, *(["ties by case"] if self.by_case else []), *(["isotonic"] if self.isotonic else [])]
+        )
 
     @property
     def complexity(self) -> tuple[int, bool, bool, float]:
-        """Sorts plans from the simplest."""
+        """A sort key: the simplest candidate first."""
         return len(self.features), self.by_case, self.isotonic, -self.penalty
 
 
-def labels_of(cases: Sequence[Case], labels: Sequence[str]) -> Floats:
-    """(n, labels): 1 at each case's label; the shares of the votes where there is none."""
-    return _shares([_votes(case) if (label := _winner(case)) is None else [label] for case in cases], labels)
+def label_indicators(cases: Sequence[Case], labels: Sequence[str]) -> Floats:
+    """(n, labels): 1 at each case's label; the proportions of the votes if there is none."""
+    return _proportions([_votes(case) if (label := _winner(case)) is None else [label] for case in cases], labels)
 
 
-def shares_of(cases: Sequence[Case], labels: Sequence[str]) -> Floats:
-    """(n, labels): the share of the people behind each label, rows of sum 1.
+def label_proportions(cases: Sequence[Case], labels: Sequence[str]) -> Floats:
+    """(n, labels): the proportions of people's votes, rows of sum 1.
 
-    Where several people voted and the label is what most of them said, on every case, their shares are taken; votes
-    that the label does not follow are of other people (third persons), and the label alone counts.
+    The votes count if on every case the label is their majority. Otherwise the votes are of other people (third
+    persons), and only the label counts.
     """
-    if not all(_follows(case) for case in cases):
-        return labels_of(cases, labels)
-    return _shares([_votes(case) for case in cases], labels)
+    if not all(_is_majority(case) for case in cases):
+        return label_indicators(cases, labels)
+    return _proportions([_votes(case) for case in cases], labels)
 
 
-def matrix(rows: Sequence[Mapping[str, float]]) -> tuple[list[str], Floats]:
-    """The names of all features, as first met, and the (n, features) values; what a row lacks is 0."""
+def feature_matrix(rows: Sequence[Mapping[str, float]]) -> tuple[list[str], Floats]:
+    """The names of all features in order of appearance, and the (n, features) values; a missing feature is 0."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     values = [[row.get(name, 0.0) for name in names] for row in rows]
     return names, np.array(values, dtype=np.float64).reshape(len(rows), len(names))
 
 
-def told_apart(names: Sequence[str], values: Floats, *, centred: bool = False) -> tuple[list[str], Floats]:
-    """The features that vary, less those proportional to one before.
+def informative_features(names: Sequence[str], values: Floats, *, centred: bool = False) -> tuple[list[str], Floats]:
+    """The features that carry information: constant ones and those proportional to an earlier one are dropped.
 
     Args:
         names: of the columns.
         values: (n, features).
-        centred: a constant says nothing; otherwise only 0 says nothing, as a constant odd feature turns over.
+        centred: drop every constant; otherwise only constant 0, as a constant odd feature changes sign with the order.
     """
     seen = values - values.mean(axis=0) if centred else values
     size = np.sqrt(np.square(seen).sum(axis=0))
     least = 1e-12 * math.sqrt(max(len(values), 1)) * np.maximum(1.0, np.abs(values).max(axis=0, initial=0.0))
-    kept: list[int] = []
+    columns: list[int] = []
     for column in np.flatnonzero(size > least).tolist():
-        cosines = [abs(seen[:, column] @ seen[:, other]) / (size[column] * size[other]) for other in kept]
+        cosines = [abs(seen[:, column] @ seen[:, other]) / (size[column] * size[other]) for other in columns]
         if all(cosine < 1 - SAME for cosine in cosines):
-            kept.append(column)
-    return [names[column] for column in kept], values[:, kept]
+            columns.append(column)
+    return [names[column] for column in columns], values[:, columns]
 
 
-def as_large(values: Floats, model: Floats) -> Floats:
-    """The values scaled to the mean square of the model; as they are where either is 0 throughout.
+def match_size(values: Floats, model: Floats) -> Floats:
+    """The values rescaled to the mean square of `model`; unchanged if either is 0 throughout.
 
-    Heads of fewer cases are shrunk more by the same penalty: their margins must be as large as those of the head that
-    is scaled by them.
+    The same penalty shrinks heads of fewer cases more: before their margins calibrate a head, they are brought to the
+    size of its margins.
     """
-    size, wanted = float(np.square(values).sum()), float(np.square(model).sum())
-    return values * math.sqrt(wanted / size) if size and wanted else values
+    size, target = float(np.square(values).sum()), float(np.square(model).sum())
+    return values * math.sqrt(target / size) if size and target else values
 
 
-def _shares(said: Sequence[Sequence[str]], labels: Sequence[str]) -> Floats:
+def _proportions(votes: Sequence[Sequence[str]], labels: Sequence[str]) -> Floats:
     code = {label: index for index, label in enumerate(labels)}
-    shares = np.zeros((len(said), len(labels)))
-    for row, winners in enumerate(said):
-        for one in winners:
-            shares[row, code[one]] += 1 / len(winners)
-    return shares
+    proportions = np.zeros((len(votes), len(labels)))
+    for row, winners in enumerate(votes):
+        for winner in winners:
+            proportions[row, code[winner]] += 1 / len(winners)
+    return proportions
 
 
 def _winner(case: Case) -> str | None:
-    """The label's; None where there is no label, or it is scores of several options."""
+    """The label's winner; None without a label, or if the label is scores of several options."""
     return None if case.label is None or case.label.winner is None else str(case.label.winner)
 
 
 def _votes(case: Case) -> list[str]:
-    """The winners of the votes; without any, the label's."""
+    """The winners of the votes; without votes the label's winner."""
     votes = [str(vote.winner) for vote in case.votes if vote.winner is not None]
     return votes or [label for label in (_winner(case),) if label is not None]
 
 
-def _follows(case: Case) -> bool:
+def _is_majority(case: Case) -> bool:
+    """Whether the label is the majority of the votes."""
     votes, label = _votes(case), _winner(case)
     return label is None or votes.count(label) == max(map(votes.count, votes))

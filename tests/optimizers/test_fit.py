@@ -15,7 +15,7 @@ from dicast.data import Candidate, Case, Scores, Verdict, Winner
 from dicast.errors import DeclarationError
 from dicast.judging.calibration_features import pair_features
 from dicast.judging.heads import ChoiceHead, Head, PairHead, ScoreHead
-from dicast.optimizers.head.fit import TASKS, Fitted, fit
+from dicast.optimizers.head.fit import TASKS, HeadFit, fit
 from dicast.optimizers.head.fit import _folds as fold_of
 from dicast.optimizers.head.isotonic import odd_rising, rising
 from dicast.optimizers.head.likelihood import (
@@ -29,8 +29,8 @@ from dicast.optimizers.head.likelihood import (
     outcomes,
 )
 from dicast.optimizers.head.likelihood import choices as choice_losses
-from dicast.optimizers.head.model_spec import Plan, shares_of, told_apart
-from dicast.optimizers.head.ordered_logit import Pairs
+from dicast.optimizers.head.model_spec import HeadSpec, informative_features, label_proportions
+from dicast.optimizers.head.ordered_logit import PairEvidence
 from dicast.stats import calibration
 
 LETTERS = ("a", "b", "tie")
@@ -308,7 +308,7 @@ def gains(repetitions: int, folds: int) -> list[float]:
 
 
 def test_the_verdicts_own_margin_names_the_winner_where_the_heads_features_say_nothing() -> None:
-    task = Pairs(*pairs(60, 24), length=False)
+    task = PairEvidence(*pairs(60, 24), length=False)
     plan = next(plan for plan in task.plans() if plan.features == ("agreed letters",))
     (head,) = task.fits(plan, np.ones((1, 60), dtype=bool))
     torn = judged([lettered(0.8, "ab"), lettered(0.3, "ba"), scored(3, 3)])
@@ -346,12 +346,12 @@ def test_a_choice_among_many_candidates_does_not_flatter_itself() -> None:
     assert np.mean(found) > math.log(2) + 0.03
 
 
-class Watched(Pairs):
+class Watched(PairEvidence):
     """Pairs that look at what each head was fitted to when it is calibrated, and mark that it was."""
 
     seen: dict[int, Any]
 
-    def fits(self, plan: Plan, chosen: Any) -> list[PairHead]:
+    def fits(self, plan: HeadSpec, chosen: Any) -> list[PairHead]:
         heads = super().fits(plan, chosen)
         self.seen = getattr(self, "seen", {}) | {id(head): rows for head, rows in zip(heads, chosen, strict=True)}
         self.kept = [*getattr(self, "kept", []), *heads]  # so that no id comes twice
@@ -402,9 +402,9 @@ def test_the_crossfitted_loss_is_that_of_fresh_cases() -> None:
 
 def test_what_the_penalty_shrank_is_as_sure_as_it_should_be() -> None:
     """A head of penalty 100 is too unsure; calibrated on the rows that each other head has not seen, it is not."""
-    task, fresh = Pairs(*pairs(300, 25, threshold=0.5), length=False), pairs(1000, 26, threshold=0.5)
+    task, fresh = PairEvidence(*pairs(300, 25, threshold=0.5), length=False), pairs(1000, 26, threshold=0.5)
     rows = np.arange(300) % 3 == np.arange(3)[:, None]
-    *others, raw = task.fits(Plan("all", tuple(task.names), 100.0), np.r_[~rows, np.ones((1, 300), dtype=bool)])
+    *others, raw = task.fits(HeadSpec("all", tuple(task.names), 100.0), np.r_[~rows, np.ones((1, 300), dtype=bool)])
     head = task.calibrated(raw, others, rows)
 
     def gap(one: PairHead) -> float:
@@ -417,9 +417,9 @@ def test_what_the_penalty_shrank_is_as_sure_as_it_should_be() -> None:
 
 
 def test_a_bend_is_calibrated_by_its_knots_alone() -> None:
-    task = Pairs(*pairs(90, 27, threshold=0.5), length=False)
+    task = PairEvidence(*pairs(90, 27, threshold=0.5), length=False)
     rows = np.arange(90) % 3 == np.arange(3)[:, None]
-    plan = Plan("letters", ("letters",), 1.0, isotonic=True)
+    plan = HeadSpec("letters", ("letters",), 1.0, isotonic=True)
     *others, raw = task.fits(plan, np.r_[~rows, np.ones((1, 90), dtype=bool)])
     head = task.calibrated(raw, others, rows)
     assert head.weights == raw.weights
@@ -432,13 +432,13 @@ def test_a_bend_is_calibrated_by_its_knots_alone() -> None:
 def test_votes_are_soft_labels_where_the_label_follows_them() -> None:
     votes = tuple(Winner(value=value) for value in ("a", "a", "tie"))
     majority = pair().model_copy(update={"votes": votes, "label": Winner(value="a")})
-    assert shares_of([majority], LABELS).tolist() == [[pytest.approx(2 / 3), 0, pytest.approx(1 / 3)]]
+    assert label_proportions([majority], LABELS).tolist() == [[pytest.approx(2 / 3), 0, pytest.approx(1 / 3)]]
     only_votes = majority.model_copy(update={"label": None})
-    assert shares_of([only_votes], LABELS).tolist() == shares_of([majority], LABELS).tolist()
+    assert label_proportions([only_votes], LABELS).tolist() == label_proportions([majority], LABELS).tolist()
     third_persons = majority.model_copy(update={"label": Winner(value="b")})
-    assert shares_of([majority, third_persons], LABELS).tolist() == [[1, 0, 0], [0, 1, 0]]
+    assert label_proportions([majority, third_persons], LABELS).tolist() == [[1, 0, 0], [0, 1, 0]]
     graded = pair().model_copy(update={"label": Scores(values=(1, 3), lo=1, hi=5)})
-    assert shares_of([graded], LABELS).tolist() == [[0, 1, 0]]
+    assert label_proportions([graded], LABELS).tolist() == [[0, 1, 0]]
 
 
 def test_a_majority_is_surer_than_its_voters() -> None:
@@ -480,7 +480,7 @@ def test_length_is_a_feature_only_when_asked() -> None:
 # what must not matter
 
 
-def same(one: Fitted, other: Fitted) -> bool:
+def same(one: HeadFit, other: HeadFit) -> bool:
     return (one.head, one.candidates) == (other.head, other.candidates)
 
 
@@ -698,8 +698,8 @@ def test_evidence_that_says_nothing_gives_the_base_rates() -> None:
 def test_columns_that_say_the_same_are_one() -> None:
     x = np.random.default_rng(0).normal(size=(50, 1))
     values = np.c_[x, 2 * x, np.zeros(50), np.ones(50), -x]
-    assert told_apart(list("abcde"), values)[0] == ["a", "d"]
-    assert told_apart(list("abcde"), values, centred=True)[0] == ["a"]
+    assert informative_features(list("abcde"), values)[0] == ["a", "d"]
+    assert informative_features(list("abcde"), values, centred=True)[0] == ["a"]
 
 
 @pytest.mark.simulation
