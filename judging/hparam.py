@@ -1,37 +1,60 @@
-"""A structural parameter of a program: saved in its state, visible to a search, untouched by prompt optimizers."""
+"""A structural parameter of a judge: saved in its state, searched by a structure search, kept by prompt optimizers."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dspy.predict.parameter import Parameter
 
+MOST_SEARCHED = 5  # values that a search tries where a parameter names none
+
+SearchValues = Sequence[Any] | Callable[[Any], Sequence[Any]]
+
 
 class HParam(Parameter):
-    """One value with the values it may take.
+    """One value with the values it may take, and how a search is to treat it.
 
     DSPy saves it with the program's state and lists it in `named_parameters()`. `reset()` keeps the value: DSPy's
     demo optimizers reset copies of a program to clear its demos, and a searched structure must survive that.
 
     Args:
-        value: the value to begin with.
-        choices: all values it may take; None means any number, or any text where the first value is a text.
+        value: the initial value.
+        choices: all values it may take; None means any number, or any text where the initial value is a text.
         least: the lowest number it may take.
+        search: the values that a structure search tries, or a function of the judge that returns them; () for none.
+            By default all choices when there are at most 5, 5 evenly spaced ones of more numbers, none of other things.
+        affects_verdict: whether the value can change a verdict; a search leaves out parameters that cannot.
+        idle_when: other parameters of the same judge by name, each with a value: while one has that value, this
+            parameter changes nothing, and a search does not vary it.
+
+    Example:
+        >>> HParam(3, range(1, 101)).search_values()
+        (1, 26, 50, 75, 100)
     """
 
-    def __init__(self, value: Any, choices: Sequence[Any] | None = None, *, least: float | None = None) -> None:
+    def __init__(
+        self,
+        value: Any,
+        choices: Sequence[Any] | None = None,
+        *,
+        least: float | None = None,
+        search: SearchValues | None = None,
+        affects_verdict: bool = True,
+        idle_when: Mapping[str, Any] | None = None,
+    ) -> None:
         self.choices, self.least = choices if isinstance(choices, range | None) else tuple(choices), least
         self.is_text = choices is None and isinstance(value, str)
+        self.search, self.affects_verdict, self.idle_when = search, affects_verdict, dict(idle_when or {})
         self.value = self._checked(value)
 
     def _checked(self, value: Any) -> Any:
         if self.choices is not None and value not in self.choices:
-            told = (
+            listed = (
                 f"{self.choices[0]} to {self.choices[-1]}"
                 if len(self.choices) > 30
                 else ", ".join(map(str, self.choices))
             )
-            raise ValueError(f"must be one of {told}, got {value!r}")
+            raise ValueError(f"must be one of {listed}, got {value!r}")
         if self.is_text:
             return str(value)
         if self.choices is None and (isinstance(value, bool) or not isinstance(value, int | float)):
@@ -43,6 +66,27 @@ class HParam(Parameter):
     def set(self, value: Any) -> None:
         """Change the value; raises ValueError when it is not among the choices."""
         self.value = self._checked(value)
+
+    def search_values(self, judge: Any = None) -> tuple[Any, ...]:
+        """The values that a structure search tries.
+
+        Args:
+            judge: the judge that has the parameter, for `search` functions.
+        """
+        if not self.affects_verdict:
+            return ()
+        if callable(self.search):
+            return tuple(self.search(judge))
+        if self.search is not None:
+            return tuple(self.search)
+        if self.choices is None:
+            return ()
+        if len(self.choices) <= MOST_SEARCHED:
+            return tuple(self.choices)
+        if any(isinstance(choice, bool) or not isinstance(choice, int | float) for choice in self.choices):
+            return ()
+        last = len(self.choices) - 1
+        return tuple(self.choices[round(step * last / (MOST_SEARCHED - 1))] for step in range(MOST_SEARCHED))
 
     def reset(self) -> None:
         """Keep the value (see the class)."""

@@ -45,6 +45,23 @@ class StagedModule(dspy.Module):
     def hparams(self) -> dict[str, HParam]:
         return {name: value for name, value in self.named_parameters() if isinstance(value, HParam)}
 
+    def search_values(self) -> dict[str, tuple[Any, ...]]:
+        """The values that a structure search tries, by parameter; parameters without any are not listed."""
+        judges = {path.removeprefix("self").lstrip("."): judge for path, judge in self.named_sub_modules(StagedModule)}
+        values = {
+            name: hparam.search_values(judges.get(name.rpartition(".")[0], self))
+            for name, hparam in self.hparams().items()
+        }
+        return {name: searched for name, searched in values.items() if searched}
+
+    def idle_rules(self) -> dict[str, dict[str, Any]]:
+        """By parameter, the values of other parameters under which it changes nothing (see `HParam.idle_when`)."""
+        return {
+            name: {sibling(name, other): value for other, value in hparam.idle_when.items()}
+            for name, hparam in self.hparams().items()
+            if hparam.idle_when
+        }
+
     def settings(self) -> dict[str, Any]:
         """The structural parameters' values, by name."""
         return {name: hparam.value for name, hparam in self.hparams().items()}
@@ -65,3 +82,13 @@ class StagedModule(dspy.Module):
             except ValueError as error:
                 raise DeclarationError(f"{self.kind} {self.name!r}, {name}: {error}.") from None
         return self
+
+
+def sibling(name: str, other: str) -> str:
+    """The full name of a parameter of the same judge.
+
+    Example:
+        >>> sibling("members[0].order", "evidence")
+        'members[0].evidence'
+    """
+    return f"{prefix}.{other}" if (prefix := name.rpartition(".")[0]) else other

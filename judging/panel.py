@@ -41,7 +41,7 @@ class Panel(Composite):
     def __init__(self, members: Sequence[Judge], *, pool: str = "majority", samples: int = 1) -> None:
         super().__init__(members)
         self.pool = HParam(pool, POOLS)
-        self.samples = HParam(samples, range(1, 101))
+        self.samples = HParam(samples, range(1, 101), search=(1, 3, 5))
 
     def assess(self, case: Case) -> Verdict:
         seats = [(member, draw) for member in self.members for draw in range(self.samples.value)]

@@ -94,6 +94,7 @@ class Stage(dspy.Module):
         attempts: tries in all before the judgment is unscored.
         check: raises ValueError when a prediction of the right form still cannot be used.
         reader: makes the decision LM that reads probabilities out of the stage's LM.
+        affects_verdict: whether the answer can change a verdict; a structure search varies no model that cannot.
     """
 
     def __init__(
@@ -106,12 +107,13 @@ class Stage(dspy.Module):
         attempts: int = 3,
         check: Callable[[dspy.Prediction], None] | None = None,
         reader: Callable[[Any], Any] = ProbabilityLM,
+        affects_verdict: bool = True,
     ) -> None:
         super().__init__()
         self.ask = dspy.Predict(signature)
         self.role, self.model, self.trusted = role, "", True
         self.max_tokens, self.temperature, self.attempts = max_tokens, temperature, attempts
-        self.check, self.reader = check, reader
+        self.check, self.reader, self.affects_verdict = check, reader, affects_verdict
 
     @property
     def reads_probabilities(self) -> bool:

@@ -112,8 +112,8 @@ class MatrixFactorisation(FittedJudge):
 
     def __init__(self, *, factors: int = 10, seed: int = 0) -> None:
         super().__init__()
-        self.factors = HParam(factors, range(1, 201))
-        self.seed = HParam(seed, range(2**32))
+        self.factors = HParam(factors, range(1, 201), search=(5, 10))
+        self.seed = HParam(seed, range(2**32), search=())
         self.model: Any = None
 
     def fit(self, cases: Iterable[Case]) -> Self:

@@ -51,7 +51,7 @@ class Direct(Judge):
         super().__init__()
         self.evidence = HParam(evidence, ("pairwise", "single", "both"))
         self.readout = HParam(readout, ("generate", "probability"))
-        self.order = HParam(order, ("one", "both"))
+        self.order = HParam(order, ("one", "both"), idle_when={"evidence": "single"})
         self.tie_threshold = HParam(tie_threshold, least=0.0)
         self.score_weight = HParam(score_weight, least=0.0)
         self.prefer = Stage(signatures.Prefer, "judgment", max_tokens=32)

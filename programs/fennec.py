@@ -78,16 +78,18 @@ class Fennec(Judge):
         super().__init__()
         self.correct = correct
         self.name = "fennec-correct" if correct else "fennec-single" if single else "fennec"
-        self.single = HParam(single, (True, False))
-        self.branches = HParam(branches, range(1, MOST_BRANCHES + 1))
-        self.keep = HParam(keep, range(MOST_BRANCHES + 1))
-        self.priority = HParam(priority, ("given", "asked", "learned"))
+        self.single = HParam(single, (True, False), search=())  # decides which cases can be judged
+        self.branches = HParam(branches, range(1, MOST_BRANCHES + 1), search=())  # `keep` costs no new calls
+        self.keep = HParam(keep, range(MOST_BRANCHES + 1), search=_kept_counts)
+        self.priority = HParam(
+            priority, ("given", "asked", "learned"), search=("given", "asked"), idle_when={"keep": 0}
+        )
         self.priorities = Priorities()
         self.guideline = HParam(guideline, (True, False))
         self.readout = HParam(readout, ("generate", "probability"))
         self.order = HParam(order, ("one", "both"))
         self.tie_threshold = HParam(tie_threshold, least=0.0)
-        self.rejudge = HParam(rejudge, (True, False))
+        self.rejudge = HParam(rejudge, (True, False), affects_verdict=False)
         self.find_criteria = Stage(signatures.FindCriteria, "criteria", max_tokens=320, check=_some_criterion)
         self.rank_criteria = Stage(signatures.RankCriteria, "criteria", max_tokens=64)
         self.write_guideline = Stage(signatures.WriteGuideline, "guideline", max_tokens=400)
@@ -96,7 +98,12 @@ class Fennec(Judge):
         self.judge_single = Stage(signatures.JudgeSingle, "judgment", max_tokens=240)
         self.judge_single_probability = Stage(signatures.JudgeSingleProbability, "judgment")
         self.rewrite = Stage(
-            signatures.Correct, "correction", max_tokens=600, temperature=CORRECTION_TEMPERATURE, check=_some_text
+            signatures.Correct,
+            "correction",
+            max_tokens=600,
+            temperature=CORRECTION_TEMPERATURE,
+            check=_some_text,
+            affects_verdict=False,
         )
 
     @property
@@ -221,6 +228,11 @@ class Fennec(Judge):
 
         fixes = concurrently(correct, range(len(case.candidates)))
         return tuple(fix for fix in fixes if fix is not None)
+
+
+def _kept_counts(judge: Fennec) -> Sequence[int]:
+    """Values of `keep` that are worth a trial: criteria that are found once serve all of them."""
+    return [count for count in (0, 1, 2, 3) if count < judge.branches.value]
 
 
 def _read_scores(scores: Sequence[Any], coverage: float) -> dict[str, Any]:

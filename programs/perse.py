@@ -39,7 +39,7 @@ class FromHistory(Judge):
 
     def __init__(self, *, k: int, seed: int, shuffle: int, max_words: int) -> None:
         super().__init__()
-        self.k = HParam(k, range(MOST_REVIEWS + 1))
+        self.k = HParam(k, range(MOST_REVIEWS + 1), search=(1, 3, 5))  # the paper shows 1 to 5
         self.seed = HParam(seed)
         self.shuffle = HParam(shuffle)
         self.max_words = HParam(max_words, least=1)

@@ -80,10 +80,10 @@ class Pref(Judge):
         factual_threshold: float = 0.5,
     ) -> None:
         super().__init__()
-        self.factors = HParam(factors, range(1, 16))
+        self.factors = HParam(factors, range(1, 16), search=(5, 10))
         self.personalise = HParam(personalise, (True, False))
         self.weighting = HParam(weighting, ("weights", "permutation"))
-        self.explain = HParam(explain, (True, False))
+        self.explain = HParam(explain, (True, False), affects_verdict=False)
         self.readout = HParam(readout, ("generate", "probability"))
         self.tie_threshold = HParam(tie_threshold, least=0.0)
         self.factual_threshold = HParam(factual_threshold)

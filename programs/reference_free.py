@@ -83,7 +83,7 @@ class Explicit(Scoring):
     ) -> None:
         super().__init__(task)
         self.form = HParam(form, ("V1", "V2", "V3", "V4", "V5"))
-        self.samples = HParam(samples, range(MOST_SAMPLES + 1))
+        self.samples = HParam(samples, range(MOST_SAMPLES + 1), search=(1, 3, 5))
         self.readout = HParam(readout, ("generate", "probability"))
         self.tie_threshold = HParam(tie_threshold, least=0.0)
         self.score_v1 = Stage(signatures.ExplicitV1, "score", max_tokens=16)
@@ -157,7 +157,7 @@ class Implicit(Scoring):
 
     def __init__(self, *, task: str = "response", top: int = TOP, tie_threshold: float = 0.0) -> None:
         super().__init__(task)
-        self.top = HParam(top, range(1, TOP + 1))
+        self.top = HParam(top, range(1, TOP + 1), search=())
         self.tie_threshold = HParam(tie_threshold, least=0.0)
         self.ask_yes_no = Stage(signatures.Implicit, "score", reader=YesNoLM)
 
@@ -211,7 +211,7 @@ class Pairwise(Scoring):
     ) -> None:
         super().__init__(task)
         self.form = HParam(form, ("V1", "V2", "V3", "V4"))
-        self.samples = HParam(samples, range(MOST_SAMPLES + 1))
+        self.samples = HParam(samples, range(MOST_SAMPLES + 1), search=(1, 3, 5))
         self.readout = HParam(readout, ("generate", "probability"))
         self.order = HParam(order, ("one", "both"))
         self.tie_threshold = HParam(tie_threshold, least=0.0)

@@ -12,36 +12,23 @@ The present value of each is always among its values, first: index 0 everywhere 
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
 import dspy
 
 from ...errors import DeclarationError
-from ...judging.hparam import HParam
 from ...judging.judge import Judge
 from ...judging.stage import Stage
 
 Values = Mapping[str, Sequence[Any]]
 Point = tuple[int, ...]  # one index a name
 MODEL, INSTRUCTIONS, DEMOS = "model", "instructions", "demos"
-LARGEST = 5  # values of a parameter that is searched over all of them; of others `FEW` names some
-FEW: Mapping[str, tuple[Any, ...]] = {
-    "keep": (0, 1, 2, 3),  # branches asked once serve all of these: what is kept costs nothing anew
-    "priority": ("given", "asked"),  # "learned" needs something learnt
-    "factors": (5, 10),
-    "k": (1, 3, 5),  # arXiv 2310.03304 shows 1 to 5 reviews
-    "samples": (1, 3, 5),
-}
-# What decides which cases a judge can take, and parameters and roles that cannot change a verdict.
-UNSEARCHED = frozenset({"single", "explain", "rejudge", "correction"})
-# A parameter that says nothing while another has this value.
-IDLE: Mapping[str, tuple[str, Any]] = {"order": ("evidence", "single"), "priority": ("keep", 0)}
 
 
 def space_of(judge: Judge, *, models: Sequence[str] | Mapping[str, Sequence[str]] = ()) -> dict[str, list[Any]]:
-    """A small space for this judge: parameters of a few values, and models where some are offered.
+    """The default space of a judge: the values that its parameters declare (`HParam.search`), and the models offered.
 
     What a head fits anyway (the tie threshold, the weight of scores) is any number and is left to the head.
 
@@ -51,33 +38,22 @@ def space_of(judge: Judge, *, models: Sequence[str] | Mapping[str, Sequence[str]
     Raises:
         DeclarationError: a role that the judge does not have.
     """
-    space = {name: values for name, hparam in judge.hparams().items() if (values := _few(judge, name, hparam))}
+    space: dict[str, Sequence[Any]] = dict(judge.search_values())
     if isinstance(models, Mapping):
         space |= {f"{MODEL}.{role}": list(offered) for role, offered in models.items()}
     elif models:
-        roles = sorted({stage.role for stage in judge.stages()} - UNSEARCHED)
+        roles = sorted({stage.role for stage in judge.stages() if stage.affects_verdict})
         space |= {MODEL: list(models)} if len(roles) == 1 else {f"{MODEL}.{role}": list(models) for role in roles}
     return {name: list(values) for name, values in Space.of(judge, space).values.items()}
 
 
-def _few(judge: Judge, name: str, hparam: HParam) -> list[Any]:
-    bare = name.rpartition(".")[2]
-    if hparam.choices is None or bare in UNSEARCHED:
-        return []
-    few = FEW.get(bare, hparam.choices if len(hparam.choices) <= LARGEST else ())
-    values = [value for value in few if value in hparam.choices]
-    if bare == "keep":
-        most = judge.settings()[_beside(name, "branches")]
-        return [value for value in values if value < most]
-    return values
-
-
 @dataclass(frozen=True)
 class Space:
-    """The values by name, the present one first, and the judge's other settings."""
+    """The values by name, the present one first; the judge's settings; and under which settings each name is idle."""
 
     values: Mapping[str, tuple[Any, ...]]
     fixed: Mapping[str, Any]
+    idle_rules: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, judge: Judge, given: Values) -> "Space":
@@ -96,7 +72,7 @@ class Space:
                 with_settings(judge, {name: value})
             if len(found) > 1:
                 values[name] = tuple(found.values())
-        return cls(values, judge.settings())
+        return cls(values, judge.settings(), judge.idle_rules())
 
     @property
     def start(self) -> Point:
@@ -116,7 +92,12 @@ class Space:
     def distinct(self, point: Point) -> Point:
         """The point that stands for all structures equal to this one: what is idle has its present value."""
         settings = dict(self.fixed) | self.settings(point)
-        return tuple(0 if _is_idle(name, settings) else index for name, index in zip(self.values, point, strict=True))
+        idle = {
+            name
+            for name, rules in self.idle_rules.items()
+            if any(other in settings and settings[other] == value for other, value in rules.items())
+        }
+        return tuple(0 if name in idle else index for name, index in zip(self.values, point, strict=True))
 
 
 def with_settings(judge: Judge, settings: Mapping[str, Any]) -> Judge:
@@ -173,13 +154,3 @@ def _key(name: str, value: Any) -> str:
         return json.dumps(value, sort_keys=True)
     except (TypeError, ValueError):
         raise DeclarationError(f"space: {name} has a value {value!r}. Give plain JSON values.") from None
-
-
-def _is_idle(name: str, settings: Mapping[str, Any]) -> bool:
-    other, value = IDLE.get(name.rpartition(".")[2], ("", None))
-    return bool(other) and settings.get(_beside(name, other)) == value and _beside(name, other) in settings
-
-
-def _beside(name: str, other: str) -> str:
-    """The full name of a parameter of the same judge."""
-    return f"{prefix}.{other}" if (prefix := name.rpartition(".")[0]) else other

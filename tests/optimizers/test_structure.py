@@ -444,7 +444,7 @@ def test_optunas_own_tools_read_the_journal_and_its_log_level_stays(tmp_path):
         ({"space": {"votes": [2]}}, "must be one of 1, 3, 5, got 2"),
         ({"space": {"care": "careful"}}, "Give a list of values"),
         ({"space": {"care": [{"careful"}]}}, "plain JSON values"),
-        ({"objective": "beauty"}, "no objective 'beauty'"),
+        ({"objective": "beauty"}, "no such objective"),
         ({"trials": 0}, "Give 1 at least"),
     ],
 )
