@@ -24,7 +24,7 @@ from typing import Any
 
 import dspy
 
-from dicast.catalog import catalog
+from dicast import catalog
 from dicast.data import Case
 from dicast.data.split import sample
 from dicast.engines.ledger import Ledger, charge_to

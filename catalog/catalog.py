@@ -8,11 +8,9 @@ Example:
     'authored/001'
 """
 
-import difflib
 import hashlib
 import os
-from collections.abc import Iterator
-from importlib.resources import files
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,26 +19,11 @@ from ..data.case import Case
 from ..errors import DataError
 from ..paths import home
 from . import converters
-from .index import CATALOG, PublicSet, SourceFile
-from .source_formats import ORIGINALS
+from .public_set import DATA_SETS, GITHUB, PublicSet, SourceFile
+from .rows import is_converted, jsonl
 
-__all__ = ["CATALOG", "PublicSet", "SourceFile", "find", "get", "locate", "read"]
-
-RAW = "https://raw.githubusercontent.com"
-CONVERTED = "converted.jsonl"  # what a user's own copy of converted rows is called below the set's name
-
-
-def find(name: str) -> PublicSet:
-    """The set of that name.
-
-    Raises:
-        DataError: no such set; names the close ones.
-    """
-    if name in CATALOG:
-        return CATALOG[name]
-    close = difflib.get_close_matches(name, CATALOG, n=3, cutoff=0.5)
-    hint = f"Did you mean {' or '.join(close)}?" if close else f"The sets are {', '.join(CATALOG)}."
-    raise DataError(f"catalogue: there is no set {name!r}. {hint}")
+CATALOG = DATA_SETS
+CONVERTED = "converted.jsonl"  # the name of a user's converted rows below the set's name
 
 
 def locate(name: str, root: Path | None = None) -> Path:
@@ -50,11 +33,12 @@ def locate(name: str, root: Path | None = None) -> Path:
         root: a folder of sets; without it DICAST_DATA, then data/ in the cache.
 
     Raises:
-        DataError: the set is unknown, or lies in none of the folders.
+        DeclarationError: there is no set of this name.
+        DataError: the set is in none of the folders.
     """
-    entry = find(name)
-    if not entry.files:
-        return _packaged(entry)
+    entry = DATA_SETS.find(name)
+    if entry.packaged:
+        return entry.packaged
     roots = [root] if root else [*_data_folder(), _cache()]
     for folder in roots:
         own = folder / name
@@ -70,12 +54,13 @@ def locate(name: str, root: Path | None = None) -> Path:
 
 
 def read(name: str, root: Path | None = None, aspect: str | None = None) -> Iterator[Case]:
-    """The cases of a set, in order; with `aspect` those about it alone.
+    """The cases of a set, in order; with `aspect` only those about it.
 
     Raises:
-        DataError: the set is unknown or not there, it has no such aspect, or its file is not what it should be.
+        DeclarationError: there is no set of this name.
+        DataError: it has not been fetched, it has no such aspect, or its file is not the original.
     """
-    entry = find(name)
+    entry = DATA_SETS.find(name)
     if aspect is not None and aspect not in entry.aspects:
         known = f"Its aspects are {', '.join(entry.aspects)}." if entry.aspects else "It has none: leave it out."
         raise DataError(f"{name}: there is no aspect {aspect!r}. {known}")
@@ -83,8 +68,8 @@ def read(name: str, root: Path | None = None, aspect: str | None = None) -> Iter
     return converters.cases(_rows(entry, path), entry.kind, source=str(path), aspect=aspect)
 
 
-def get(name: str, source: Path | None = None, *, base: str = RAW) -> Path:
-    """Where the set now lies in the cache, taken from the user's copy or else downloaded; what is there is kept.
+def get(name: str, source: Path | None = None, *, base: str = GITHUB) -> Path:
+    """The path of the set in the cache, taken from the user's copy or downloaded; intact files are not fetched again.
 
     Args:
         source: the original file, the folder that holds it (or a checkout of its repository), converted rows, or a
@@ -92,11 +77,12 @@ def get(name: str, source: Path | None = None, *, base: str = RAW) -> Path:
         base: where repositories are served, as BASE/OWNER/NAME/COMMIT/PATH.
 
     Raises:
-        DataError: a file cannot be had, or it is not the pinned one.
+        DeclarationError: there is no set of this name.
+        DataError: a file cannot be fetched, or it is not the pinned version.
     """
-    entry = find(name)
-    if not entry.files:
-        return _packaged(entry)
+    entry = DATA_SETS.find(name)
+    if entry.packaged:
+        return entry.packaged
     own = _cache() / name
     rows = _converted_rows(entry, source)
     if rows is not None:
@@ -107,7 +93,7 @@ def get(name: str, source: Path | None = None, *, base: str = RAW) -> Path:
             content = _download(entry, file, base) if source is None else _own_copy(entry, file, source)
             _check_digest(entry, file, content)
             _store(target, content)
-    (own / CONVERTED).unlink(missing_ok=True)  # else it would hide the originals that were just asked for
+    (own / CONVERTED).unlink(missing_ok=True)  # it would hide the originals
     return locate(name, _cache())
 
 
@@ -116,34 +102,35 @@ def _cache() -> Path:
 
 
 def _data_folder() -> list[Path]:
-    given = os.environ.get("DICAST_DATA")
-    return [Path(given).expanduser()] if given else []
-
-
-def _packaged(entry: PublicSet) -> Path:
-    return Path(str(files(f"{__package__}.sets") / entry.converted))
+    folder = os.environ.get("DICAST_DATA")
+    return [Path(folder).expanduser()] if folder else []
 
 
 def _rows(entry: PublicSet, path: Path) -> Iterator[dict[str, Any]]:
-    if converters.is_converted(path):
-        yield from converters.jsonl(path)
+    if is_converted(path):
+        yield from jsonl(path)
         return
     paths = [path / entry.stored(file) for file in entry.files] if path.is_dir() else [path]
     try:
-        yield from ORIGINALS[entry.name](paths)
+        yield from (entry.read_original or _read_rows)(paths)
     except converters.WRONG_SHAPE as error:
         raise DataError(
             f"{path}: not the original of {entry.name} ({type(error).__name__}: {error}). Take it from {entry.source}."
         ) from None
 
 
+def _read_rows(paths: Sequence[Path]) -> Iterator[dict[str, Any]]:
+    for path in paths:
+        yield from jsonl(path)
+
+
 def _converted_rows(entry: PublicSet, source: Path | None) -> Path | None:
     """The user's file of converted rows, after a look at every row; None when what they gave is the original."""
     path = source / entry.converted if source is not None and source.is_dir() else source
-    if path is None or not converters.is_converted(path):
+    if path is None or not is_converted(path):
         return None
     seen: set[str] = set()
-    for case in converters.cases(converters.jsonl(path), entry.kind, source=str(path)):
+    for case in converters.cases(jsonl(path), entry.kind, source=str(path)):
         if case.id in seen:
             raise DataError(f"{path}: the id {case.id!r} occurs twice. Ids must be unique.")
         seen.add(case.id)
@@ -168,7 +155,7 @@ def _own_copy(entry: PublicSet, file: SourceFile, source: Path) -> bytes:
 def _download(entry: PublicSet, file: SourceFile, base: str) -> bytes:
     import httpx
 
-    url = f"{base}/{file.repo}/{file.commit}/{quote(file.path)}"
+    url = file.url or f"{base}/{file.repo}/{file.commit}/{quote(file.path)}"
     try:
         return httpx.get(url, follow_redirects=True, timeout=30).raise_for_status().content
     except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -180,10 +167,10 @@ def _download(entry: PublicSet, file: SourceFile, base: str) -> bytes:
 
 
 def _check_digest(entry: PublicSet, file: SourceFile, content: bytes) -> None:
-    found = hashlib.sha256(content).hexdigest()
-    if file.sha256 is not None and found != file.sha256:
+    digest = hashlib.sha256(content).hexdigest()
+    if file.sha256 is not None and digest != file.sha256:
         raise DataError(
-            f"{entry.name}: {file.path} has SHA-256 {found[:12]}..., not {file.sha256[:12]}... as pinned. "
+            f"{entry.name}: {file.path} has SHA-256 {digest[:12]}..., not {file.sha256[:12]}... as pinned. "
             f"Take it unchanged from {file.repo} at commit {file.commit}."
         )
 

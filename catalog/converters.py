@@ -1,23 +1,8 @@
-"""The converted form of a public set, and how its rows become cases.
+"""How the converted rows of a public set (rows.py) become cases, by their kind."""
 
-Converted rows are JSON Lines; `id` is unique over all sets, `kind` names the shape, `meta` holds the rest:
-
-    pairwise          query, response_a, response_b, label, annotators: [letter], category
-    pointwise         group, context, text, system, and by aspect: scores, annotators, scale
-    choice            question, preference, options, label: index of the right option, explanation
-    profile           reviewer, reviews: [{text, review, score, title}], text, review, score, scale
-    profile_pairwise  reviewer, comparisons: [{response_a, response_b, label}], response_a, response_b, label, aspect
-    persona_pairwise  persona: {name of a feature set: text}, question, response_a, response_b, label
-
-Every original (originals.py) is read into this form first, so each kind has one way into a Case.
-"""
-
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 from ..data.case import Candidate, Case, Comparison, Persona, Preference, Review, Reviewer, Scores, Winner, digest
 from ..data.rows import Row, explain
@@ -33,7 +18,7 @@ def cases(rows: Iterable[Row], kind: str, *, source: str, aspect: str | None = N
 
     Args:
         source: names the data in an error.
-        aspect: keep the cases of this aspect alone.
+        aspect: only the cases of this aspect.
 
     Raises:
         DataError: a row is not of the kind.
@@ -46,35 +31,11 @@ def cases(rows: Iterable[Row], kind: str, *, source: str, aspect: str | None = N
         try:
             if row["kind"] != kind:
                 raise ValueError(f"the kind is {row['kind']!r}, not {kind!r}.")
-            made = convert(row)
+            converted = convert(row)
         except WRONG_SHAPE as error:
             reason = f"field {error} is missing." if isinstance(error, KeyError) else explain(error)
             raise DataError(f"{source}: row {row.get('id')!r}: {reason} Take the rows anew.") from None
-        yield from (case for case in made if aspect is None or case.aspect == aspect)
-
-
-def jsonl(path: Path) -> Iterator[dict[str, Any]]:
-    """The objects of a JSON Lines file."""
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except ValueError as error:  # not JSON, or not UTF-8
-                raise DataError(f"{path} line {number}: not JSON ({error}). Copy the file again.") from None
-            if not isinstance(row, dict):
-                raise DataError(
-                    f"{path} line {number}: a JSON {type(row).__name__}, not an object. Copy the file again."
-                )
-            yield row
-
-
-def is_converted(path: Path) -> bool:
-    """Whether a file holds converted rows, told by the `kind` of its first."""
-    if path.suffix != ".jsonl" or not path.is_file():
-        return False
-    return "kind" in next(jsonl(path), {})
+        yield from (case for case in converted if aspect is None or case.aspect == aspect)
 
 
 def _pair(row: Row) -> tuple[Candidate, Candidate]:
@@ -107,9 +68,9 @@ def _pairwise(row: Row) -> list[Case]:
 def _pointwise(row: Row) -> list[Case]:
     def case(aspect: str, score: float) -> Case:
         lo, hi = row["scale"][aspect]
-        given = row["annotators"].get(aspect, [])
-        numeric = [vote for vote in given if isinstance(vote, int | float)]
-        left_out = {"votes_not_numeric": len(given) - len(numeric)} if len(numeric) < len(given) else {}
+        votes = row["annotators"].get(aspect, [])
+        numeric = [vote for vote in votes if isinstance(vote, int | float)]
+        left_out = {"votes_not_numeric": len(votes) - len(numeric)} if len(numeric) < len(votes) else {}
         return Case(
             id=f"{row['id']}#{aspect}",
             query=row["context"],
@@ -149,7 +110,7 @@ def _choice(row: Row) -> list[Case]:
 
 def _profile(row: Row) -> list[Case]:
     lo, hi = row["scale"]
-    reviews = tuple(Review(text=one["text"], comment=one["review"], score=one["score"]) for one in row["reviews"])
+    reviews = tuple(Review(text=past["text"], comment=past["review"], score=past["score"]) for past in row["reviews"])
     case = Case(
         id=row["id"],
         query="",
@@ -157,13 +118,13 @@ def _profile(row: Row) -> list[Case]:
         profile=Reviewer(id=row["reviewer"], reviews=reviews, scale=(lo, hi)),
         label=Scores(values=(row["score"],), lo=lo, hi=hi),
         group=row["reviewer"],
-        meta={**row["meta"], "review": row["review"], "titles": [one["title"] for one in row["reviews"]]},
+        meta={**row["meta"], "review": row["review"], "titles": [past["title"] for past in row["reviews"]]},
     )
     return [case]
 
 
 def _profile_pairwise(row: Row) -> list[Case]:
-    comparisons = tuple(Comparison.model_validate(one) for one in row["comparisons"])
+    comparisons = tuple(Comparison.model_validate(choice) for choice in row["comparisons"])
     case = Case(
         id=row["id"],
         query="",
@@ -235,7 +196,7 @@ def _demographics(sets: dict[str, str]) -> str:
 
 
 def _people_by_question(rows: Iterable[Row]) -> dict[str, str]:
-    """Question -> demographics of who asked it: places the rows that name the least important feature alone."""
-    asked = ((row.get("question"), row.get("persona")) for row in rows)
-    known = ((question, _demographics(sets)) for question, sets in asked if question and isinstance(sets, dict))
+    """Question -> demographics of who asked it: the group of rows that name only the least important feature."""
+    questions = ((row.get("question"), row.get("persona")) for row in rows)
+    known = ((question, _demographics(sets)) for question, sets in questions if question and isinstance(sets, dict))
     return {question: person for question, person in known if person}

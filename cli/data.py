@@ -23,20 +23,16 @@ def command() -> None:
 @options.json_option
 def list_sets(as_json: bool) -> None:
     """The catalogue: sizes, labels, licences, sources and cautions."""
-    from dataclasses import asdict
-
-    from ..catalog import catalog
+    from ..catalog import DATA_SETS
     from . import render
 
     if as_json:
-        options.print_json(
-            [asdict(entry) | {"here": _here(entry.name) is not None} for entry in catalog.CATALOG.values()]
-        )
+        options.print_json([entry.to_json() | {"path": _path(entry.name)} for entry in DATA_SETS])
         return
-    for entry in catalog.CATALOG.values():
-        here = _here(entry.name)
+    for entry in DATA_SETS:
+        path = _path(entry.name)
         render.console.print(f"[bold]{entry.name}[/]  {entry.title}: {entry.size:,} {entry.kind} rows", end="")
-        render.console.print(f", here: {here}" if here else "", style="green", markup=False)
+        render.console.print(f", stored in {path}" if path else "", style="green", markup=False)
         lines = [entry.labels, f"{entry.licence}; {entry.source}", *entry.cautions]
         for line in lines:
             render.console.print(render.indented(line), style="dim", markup=False)
@@ -51,8 +47,8 @@ def list_sets(as_json: bool) -> None:
     help="Your copy: the original file or folder, or converted rows.",
 )
 def get_set(name: str, source: Path | None) -> None:
-    """Fetch a set from its public repository, or take your copy; print where it lies."""
-    from ..catalog import catalog
+    """Fetch a set from its public repository, or take your copy; print its path."""
+    from .. import catalog
 
     click.echo(catalog.get(name, source))
 
@@ -66,17 +62,18 @@ def get_set(name: str, source: Path | None) -> None:
     help="Folder of public sets [default: $DICAST_DATA].",
 )
 def set_path(name: str, root: Path | None) -> None:
-    """Print where a set lies."""
-    from ..catalog import catalog
+    """Print the path of a set."""
+    from .. import catalog
 
     click.echo(catalog.locate(name, root))
 
 
-def _here(name: str) -> Path | None:
-    from ..catalog import catalog
+def _path(name: str) -> str | None:
+    """Where the set is stored; None before it is fetched."""
+    from .. import catalog
     from ..errors import DataError
 
     try:
-        return catalog.locate(name)
+        return str(catalog.locate(name))
     except DataError:
         return None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dicast.catalog import catalog
+from dicast.catalog import DATA_SETS
 from dicast.cli.judge import command
 from dicast.cli.running import parse_settings
 from dicast.judging import PROGRAMS, build
@@ -27,7 +27,7 @@ def test_every_program_has_a_row() -> None:
 def test_every_row_names_a_known_set_and_known_parameters(arguments: str) -> None:
     context = command.make_context("judge", shlex.split(arguments))
     given = context.params
-    assert given["source"] in catalog.CATALOG
+    assert given["source"] in DATA_SETS
     settings = parse_settings(given["settings"]) | {
         name: given[name] for name in ("readout", "order", "branches") if given[name] is not None
     }

@@ -1,1 +1,1 @@
-"""Small authored sets that travel with the package."""
+"""Public sets, a file for each family, which registers its sets; and the rows of our own sets."""

@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from dicast.catalog.catalog import CATALOG, PublicSet, SourceFile, find, get, locate, read
+from dicast.catalog import DATA_SETS, PublicSet, SourceFile, get, locate, read
 from dicast.catalog.converters import KINDS, cases, persona
-from dicast.catalog.source_formats import ORIGINALS
+from dicast.catalog.public_set import ReadOriginal
 from dicast.data.case import Case, Persona, Preference, Reviewer, Scores, Winner
-from dicast.errors import DataError
+from dicast.errors import DataError, DeclarationError
 from dicast.paths import home
 
 PAIR: dict[str, Any] = {
@@ -112,10 +112,16 @@ def written(path: Path, *rows: Any) -> Path:
     return path
 
 
+def read_original(name: str) -> ReadOriginal:
+    function = DATA_SETS.find(name).read_original
+    assert function
+    return function
+
+
 def rows_of(name: str, *paths: Path) -> list[dict[str, Any]]:
     """The converted rows of an original; each must make cases."""
-    rows = list(ORIGINALS[name](paths))
-    assert list(cases(rows, CATALOG[name].kind, source=name))
+    rows = list(read_original(name)(paths))
+    assert list(cases(rows, DATA_SETS.find(name).kind, source=name))
     return rows
 
 
@@ -334,7 +340,7 @@ def test_perse_takes_the_last_example_as_the_target(tmp_path: Path) -> None:
         for n in (5, 6, 7)
     ]
     (row,) = rows_of("perse-mpst", written(tmp_path / "m.jsonl", {"examples": examples, "idx": 1, "review_index": 0}))
-    assert (row["id"], row["score"], [one["score"] for one in row["reviews"]]) == ("perse/mpst/1-0-0", 7, [5, 6])
+    assert (row["id"], row["score"], [past["score"] for past in row["reviews"]]) == ("perse/mpst/1-0-0", 7, [5, 6])
 
 
 def test_perse_plots_are_cut_out_of_the_prompt(tmp_path: Path) -> None:
@@ -365,40 +371,41 @@ def test_prism_merges_runs_and_leaves_out_gold_ties(tmp_path: Path) -> None:
 
 
 def test_every_set_can_be_converted() -> None:
-    assert set(ORIGINALS) == set(CATALOG)
-    assert {one.kind for one in CATALOG.values()} == set(KINDS)
-    assert all(one.name == name for name, one in CATALOG.items())
+    assert all(entry.read_original for entry in DATA_SETS)
+    assert {entry.kind for entry in DATA_SETS} == set(KINDS)
 
 
 def test_every_file_is_pinned_and_no_pickle() -> None:
-    files = [file for one in CATALOG.values() for file in one.files]
+    files = [file for entry in DATA_SETS for file in entry.files]
     assert all(len(file.commit) == 40 and file.sha256 and len(file.sha256) == 64 for file in files)
     assert not [file.path for file in files if file.path.endswith((".pkl", ".pickle"))]
 
 
 def test_files_of_a_set_lie_apart_in_the_cache() -> None:
-    for one in CATALOG.values():
-        assert len({one.stored(file) for file in one.files}) == len(one.files)
-    assert [CATALOG["faireval"].stored(file) for file in CATALOG["faireval"].files][1] == "answer/answer_gpt35.jsonl"
+    for entry in DATA_SETS:
+        assert len({entry.stored(file) for file in entry.files}) == len(entry.files)
+    assert [DATA_SETS.find("faireval").stored(file) for file in DATA_SETS.find("faireval").files][
+        1
+    ] == "answer/answer_gpt35.jsonl"
 
 
 def test_source_names_repository_path_and_commit() -> None:
-    assert find("pandalm").source == (
+    assert DATA_SETS.find("pandalm").source == (
         "github.com/WeOpenML/PandaLM, data/testset-v1.json, commit 3871806e72b4832f815ecafd24d3503c73403f48"
     )
-    assert "11 files in outputs" in find("prism").source
+    assert "11 files in outputs" in DATA_SETS.find("prism").source
 
 
 def test_an_unknown_name_gets_the_close_ones() -> None:
-    with pytest.raises(DataError, match=r"no set 'pandlm'\. Did you mean pandalm"):
-        find("pandlm")
-    with pytest.raises(DataError, match="The sets are authored, pandalm"):
-        find("zzzz")
+    with pytest.raises(DeclarationError, match=r"'pandlm': there is no such data set\. Did you mean 'pandalm'"):
+        read("pandlm")
+    with pytest.raises(DeclarationError, match="Use one of authored, autoj"):
+        get("zzzz")
 
 
 def test_the_authored_set_is_packaged() -> None:
     made = list(read("authored"))
-    assert len(made) == CATALOG["authored"].size
+    assert len(made) == DATA_SETS.find("authored").size
     assert get("authored") == locate("authored")
     assert all(case.meta["reason"] and case.meta["category"] for case in made)
 
@@ -453,15 +460,19 @@ def made_set(published: Path, *names: str) -> PublicSet:
         for name in names
         for path in [folder / "data" / f"{name}.json"]
     ]
-    return replace(CATALOG["llmbar-natural"], name="made", files=tuple(files), converted="made/test.jsonl")
+    return replace(DATA_SETS.find("llmbar-natural"), name="made", files=tuple(files), converted="made/test.jsonl")
+
+
+def registered(entry: PublicSet, monkeypatch: pytest.MonkeyPatch) -> PublicSet:
+    built_in = DATA_SETS.built_in()
+    assert isinstance(built_in, dict)
+    monkeypatch.setitem(built_in, entry.name, entry)
+    return entry
 
 
 @pytest.fixture
 def single(published: Path, monkeypatch: pytest.MonkeyPatch) -> PublicSet:
-    entry = made_set(published, "one")
-    monkeypatch.setitem(CATALOG, "made", entry)
-    monkeypatch.setitem(ORIGINALS, "made", ORIGINALS["llmbar-natural"])
-    return entry
+    return registered(made_set(published, "one"), monkeypatch)
 
 
 @pytest.fixture
@@ -493,7 +504,7 @@ def test_a_set_is_downloaded_and_read(cache: Path, single: PublicSet, server: st
 def test_a_set_of_many_files_is_a_folder(
     cache: Path, published: Path, server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(CATALOG, "made", made_set(published, "one", "two"))
+    registered(made_set(published, "one", "two"), monkeypatch)
     assert get("made", base=server) == cache / "made"
     assert sorted(file.name for file in (cache / "made").iterdir()) == ["one.json", "two.json"]
 
@@ -544,7 +555,7 @@ def test_an_own_copy_that_is_not_there_is_an_error(cache: Path, single: PublicSe
 
 
 def test_one_file_of_many_is_refused(cache: Path, published: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(CATALOG, "made", made_set(published, "one", "two"))
+    registered(made_set(published, "one", "two"), monkeypatch)
     with pytest.raises(DataError, match=r"is one file of 2\. Give the folder"):
         get("made", published / "some/repo/c0ffee/data/one.json")
 
@@ -618,7 +629,7 @@ def public(name: str) -> list[Case]:
 def whole(name: str) -> list[Case]:
     """The cases of a set that is there as a whole; a folder of sets may hold parts."""
     made = public(name)
-    if len({case.id.partition("#")[0] for case in made}) != CATALOG[name].size:
+    if len({case.id.partition("#")[0] for case in made}) != DATA_SETS.find(name).size:
         pytest.skip(f"DICAST_DATA holds a part of {name}")
     return made
 
@@ -637,18 +648,18 @@ def label_counts(made: list[Case]) -> dict[str, int]:
     return dict(Counter(str(case.label.value) for case in made if isinstance(case.label, Winner)))
 
 
-@pytest.mark.parametrize("name", sorted(set(CATALOG) - {"authored"}))
+@pytest.mark.parametrize("name", sorted(set(DATA_SETS.names()) - {"authored"}))
 def test_every_row_of_a_set_becomes_a_case(name: str) -> None:
     made = public(name)
     root = Path(os.environ["DICAST_DATA"])
     path = locate(name, root)
-    if path.is_file() and path == root / CATALOG[name].converted:
+    if path.is_file() and path == root / DATA_SETS.find(name).converted:
         rows = [json.loads(line) for line in path.read_bytes().split(b"\n") if line]
         assert len(made) == sum(len(row["scores"]) if "scores" in row else 1 for row in rows)
         assert {case.id.partition("#")[0] for case in made} == {row["id"] for row in rows}
     assert len({case.id for case in made}) == len(made)
     assert all(case.label is not None and case.group for case in made)
-    assert {case.aspect for case in made} - {None} == set(CATALOG[name].aspects)
+    assert {case.aspect for case in made} - {None} == set(DATA_SETS.find(name).aspects)
 
 
 # Counts as the README of each converted set states them.
@@ -679,7 +690,7 @@ def test_label_counts_are_the_published_ones(name: str, counts: dict[str, int]) 
 )
 def test_longer_wins_as_often_as_the_caution_says(name: str, share: float) -> None:
     assert longer_wins(whole(name)) == pytest.approx(share, abs=5e-4)
-    assert any(f"{share:.3f}"[1:] in caution for caution in CATALOG[name].cautions)
+    assert any(f"{share:.3f}"[1:] in caution for caution in DATA_SETS.find(name).cautions)
 
 
 def test_authored_pairs_do_not_favour_length() -> None:

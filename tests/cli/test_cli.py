@@ -82,7 +82,7 @@ def test_ties_can_be_left_out_and_a_sample_is_drawn_by_seed(elsewhere, capsys):
         (["judge", "--cases", "pairs.jsonl", "--scale", "5"], "'5' is no scale; write LO..HI, as in 1..5."),
         (["judge"], "Missing option '--cases'"),
         (["models", "path", "qwen2.5-coder-1.5b"], "dicast: local/qwen2.5-coder-1.5b: not fetched yet."),
-        (["data", "path", "pandalmm"], "there is no set 'pandalmm'. Did you mean pandalm"),
+        (["data", "path", "pandalmm"], "there is no such data set. Did you mean 'pandalm'"),
         (["nonsense"], "No such command 'nonsense'"),
     ],
 )  # fmt: skip

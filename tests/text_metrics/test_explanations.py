@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from dicast.catalog import catalog
+from dicast import catalog
 from dicast.data import Case, Finding, Judged
 from dicast.errors import DeclarationError, ModelError
 from dicast.text_metrics.overlap import bleu, generated, measures, pairs, rouge, written

@@ -1,28 +1,21 @@
-"""SHA-256 digests of the sets that are many files, as `sha256sum` prints them; paths are below the set's folder."""
+"""PrefEval: a choice among options for a person with a preference (Zhao et al. 2025, arXiv 2502.09597)."""
 
-FAIREVAL = """
-32b519315704d3da88accb0cab4fd44622ff530fe49e450c1553030ce3e0f962  question.jsonl
-c6545739b0738eba5f9348e77f680031aec076a72ecba71b3014e7b1b0dfe099  answer/answer_gpt35.jsonl
-d1a4b3a5d2e3ca90d2d55084ee25d4d90e63e65ac647bf50359da8633e16d0b8  answer/answer_vicuna-13b.jsonl
-929f14e6582a7d14b1a3d189d29bc1319200588298e4b5429f7ac56bf847d224  review/review_gpt35_vicuna-13b_human.txt
-"""
+import random
+from functools import partial
 
-SUMMEVAL = """
-97fcbe959263a1194c12ec68de0779d121aa0d8b626355406dad332d97cdb647  M10_outputs_annotations.jsonl
-316d600477d1ddcc734a2e0495414befa7f9561fe272e16a007bf1adadd9dd85  M11_outputs_annotations.jsonl
-41e1fabd1326f4e6dbfaee5df74abbd3f93abb4aa70d80b06201ba64518a61a8  M12_outputs_annotations.jsonl
-6e54a047c75810271ce2ffe67351d0739f71976ef634583e5ab3564594d988de  M13_outputs_annotations.jsonl
-f340a99d998602c1f7a044c0cc8d7115a3ed6ffe940c1c5174eb35da6a051b40  M14_outputs_annotations.jsonl
-853c9d61f904bfdfa43fea7c22a2b7b54460484a47cff8fcc127c6434d1ed6d0  M15_outputs_annotations.jsonl
-9186137414e04595b3974a191c0cc590508087bc9ccd3f9edca891539308e75d  M17_outputs_annotations.jsonl
-b8a7d20201445c37b0351b587d5918fbe5501910f088bb752d14adcf86e272a6  M20_outputs_annotations.jsonl
-055c5ca4e051b95697a85332a2d43bd4cc49a7b20db44297fded88edec4db3b3  M22_outputs_annotations.jsonl
-a6c765629284a22731ceda3bf0bf2316dc60371a0d9def141ba7f4b688dbdd60  M23_outputs_annotations.jsonl
-42fc0beefc741046a45d6b0b275f53d4a8dacf6d8fad61018dd2749cf6cae55f  M8_outputs_annotations.jsonl
-d535fd61bc458e738d4bbeeb9b99306e6c5305f8895bd7d9e7cc919d4092b1ff  M9_outputs_annotations.jsonl
-"""
+from ..public_set import PublicSet, pinned_files, register
+from ..rows import Paths, Rows, json_list, seed_of
 
-PREFEVAL_MCQ = """
+REPOSITORY = ("amazon-science/PrefEval", "50795054b5ff5f418d2b768a331d71e480f93331")
+LABELS = "Not human: model-written preferences, questions and options, filtered by the authors."
+CITATION = "Zhao et al. 2025, Do LLMs Recognize Your Preferences? (ICLR), arXiv 2502.09597"
+CAUTIONS = (
+    "The source's first option is always the right one; options are shuffled here with a seed from the id.",
+    "No person chose the right option: agreement with it is not agreement with people.",
+)
+
+
+MCQ = """
 36c1f9d9121c88ae8d5534e13a7eca43b8659367f76816d34d6dc89b203b3ba0  education_learning_styles.json
 96d2c922f331a497290ac1fedee3dcb950fe1139f3009173969130fccc3cf4ba  education_resources.json
 d60a04b77ad82d338e3182d9717ef3ae36425b9c9f12a735e526548ca0bfbf1b  entertain_games.json
@@ -45,7 +38,7 @@ ce5cb3bb4003dcb1f720c12a31a519ea070440cbea46e670dc44b22763d1b56b  travel_hotel.j
 d836ada6b28f42c3f1394a49308dedbeeb1f587cd1721c93998cd6a545d7772f  travel_transportation.json
 """
 
-PREFEVAL_IMPLICIT = """
+IMPLICIT = """
 cdc856b918c679c3090f12f52742905db878fed05839c0eff87cf586b2b7ea2f  education_learning_styles.json
 75614c5caf3ca4b32bea991b212a96fecdb2047d53e5c91395504a2d24c4c561  education_resources.json
 14f19fd424b2310aead670afc0ee2e7c39f1e0150340793e4fbe9763fe11e4a9  entertain_games.json
@@ -68,18 +61,57 @@ cddb4a9fdbe51f7cb5002d0f9ef971cced10010ddd81a7f72193e1ea772f4b8d  travel_restaur
 53ae6dd9bdf8cfcbc89edf23fb9a2fecd8604a8af61b6a91027dfe7311f7074e  travel_transportation.json
 """
 
-# In this order, for a pair keeps the order in which its first run showed it. Three more runs (all features by gpt-4o,
-# gpt-3.5-turbo and llama3-70b) could not be had; they would add pairs.
-PRISM = """
-8d23a0d16c48edec5b0026b694fd25f1c5f38f73d5a30ac4f32a3aacd3716077  prism_all_features_command-r-plus.jsonl
-ae4b7f50b60e070c95019cc9e8f904a972339d8d141fba2568678dffda3285ea  prism_all_features_key_features_command-r-plus.jsonl
-650207d50b5f9841e1ac31b0b64b41186ad2d4c3f9a416d45e21f6c2f7c069d9  prism_all_features_key_features_gpt-4o.jsonl
-155c0ba07f74d33d7e719a65006eab62061ffdec201df61e101eff7296564a92  prism_all_features_key_features_gpt-4o_jun5.jsonl
-669b8d09cd99c94f9422f337370ecd47fd70dc23fec425ae7cda07fd62007c86  prism_all_features_least_imp_feature_command-r-plus.jsonl
-6e5c73cf93e0e042326ea3fbe21b5c2e2e071a6ee03d650c69142f01b0611202  prism_all_features_least_imp_feature_gpt-4o.jsonl
-3048de67d5ef24fb8809c09f88be65ca99caa85e58ce83176fae66de76165dc4  prism_no_persona_command-r-plus_new.jsonl
-475e38d520b9a59bbe39d1ae51699320a335c993f6bf7005596b6abb2cd5e277  prism_all_features_with_tie_all_features_command-r-plus.jsonl
-2cc7a58a45aebc26ec0be3203f194516bb2edd520c896cd9ee389d87a546bac6  prism_all_features_with_tie_all_features_gpt-3.5-turbo.jsonl
-d052714ccc3776ffcca90a94e0b67df12d118d0674962eb951b3fcfae45027ca  prism_all_features_with_tie_all_features_gpt-4o.jsonl
-eb61740b640d60a6f2e799e226865e9a5e16134306299586b43b740222d99e0a  prism_all_features_with_tie_all_features_meta-llama_Meta-Llama-3-70B-Instruct_jun5.jsonl
-"""  # noqa: E501
+
+def read_prefeval(paths: Paths, *, form: str) -> Rows:
+    """One file a topic. The source's first option is the right one, so options are shuffled, seeded by the id."""
+    for path in paths:
+        for index, item in enumerate(json_list(path)):
+            name, mcq = f"prefeval/{form}/{path.stem}/{index}", form == "mcq"
+            options = item["classification_task_options" if mcq else "options"]
+            order = list(range(len(options)))
+            random.Random(seed_of(name)).shuffle(order)
+            if mcq:
+                extra = {"violation_probability": item.get("violation_probability")}
+            else:
+                extra = {"followup_question": item["question"]}
+                extra |= {field: item[field] for field in ("conversation", "aligned_op")}
+            yield {
+                "id": name,
+                "kind": "choice",
+                "question": item["question" if mcq else "implicit_query"],
+                "preference": item["preference"],
+                "options": [options[place] for place in order],
+                "label": order.index(0),
+                "explanation": item.get("explanation"),
+                "meta": {"topic": path.stem, **extra, "source_permutation": order},
+            }
+
+
+register(
+    PublicSet(
+        name="prefeval-mcq",
+        title="PrefEval, multiple choice",
+        kind="choice",
+        size=1000,
+        labels=LABELS,
+        licence="CC-BY-NC-4.0",
+        files=pinned_files(*REPOSITORY, MCQ, "benchmark_dataset/mcq_options/"),
+        citation=CITATION,
+        read_original=partial(read_prefeval, form="mcq"),
+        converted="prefeval/mcq.jsonl",
+        cautions=CAUTIONS,
+    ),
+    PublicSet(
+        name="prefeval-implicit",
+        title="PrefEval, implicit preference by a choice",
+        kind="choice",
+        size=1000,
+        labels=LABELS,
+        licence="CC-BY-NC-4.0",
+        files=pinned_files(*REPOSITORY, IMPLICIT, "benchmark_dataset/implicit_preference/choice-based/"),
+        citation=CITATION,
+        read_original=partial(read_prefeval, form="implicit_choice"),
+        converted="prefeval/implicit_choice.jsonl",
+        cautions=CAUTIONS,
+    ),
+)

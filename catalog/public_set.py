@@ -1,0 +1,129 @@
+"""What a public data set is: where its original files lie, and how they become rows. The registry of all sets.
+
+A built-in set is a module of catalog/sets/ that calls `register`; a plug-in is a `PublicSet` behind an entry point of
+the group `dicast.data_sets`. No set is copied into the package but our own `authored`: many licences forbid it, and
+some state nothing. All sets are public, so any judge model may have been trained on them.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from os.path import commonpath
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from ..errors import DeclarationError
+from ..registry import Registry
+
+GITHUB = "https://raw.githubusercontent.com"
+ReadOriginal = Callable[[Sequence[Path]], Iterator[dict[str, Any]]]
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One original file, pinned.
+
+    Args:
+        repo: the GitHub repository, OWNER/NAME; a name to show where `url` is given.
+        path: the file's path in the repository.
+        commit: of the repository; any version where `url` is given.
+        sha256: the digest that a copy must have; None accepts any file.
+        url: where it is downloaded from; GitHub at that commit by default.
+    """
+
+    repo: str
+    path: str
+    commit: str
+    sha256: str | None = None
+    url: str | None = None
+
+
+@dataclass(frozen=True)
+class PublicSet:
+    """One set of human-labelled data.
+
+    Args:
+        name: what `--cases` takes.
+        title: one line for `dicast data list`.
+        kind: of its rows: pairwise, pointwise, choice, profile, profile_pairwise or persona_pairwise (converters.py).
+        size: rows that the original gives; a pointwise row gives one case for each aspect.
+        labels: one sentence: whether people gave the labels, and how many.
+        licence: as its source states it.
+        citation: the paper, to read.
+        files: the original files; none where the rows come with a package.
+        read_original: the paths of `files`, in their order -> converted rows; None reads JSON Lines of such rows.
+        converted: where converted rows lie under a folder of sets; NAME/test.jsonl by default.
+        packaged: the file of rows that comes with a package.
+        aspects: what its scores or labels are about, where there are several.
+        cautions: what a reader of a result must know. "The longer response wins .6" is the proportion of non-ties over
+            the whole set, by characters, equal lengths counted as b: the accuracy of a judge that reads nothing.
+
+    Raises:
+        DeclarationError: neither files nor packaged rows.
+    """
+
+    name: str
+    title: str
+    kind: str
+    size: int
+    labels: str
+    licence: str
+    citation: str
+    files: tuple[SourceFile, ...] = ()
+    read_original: ReadOriginal | None = None
+    converted: str = ""
+    packaged: Path | None = None
+    aspects: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.files and self.packaged is None:
+            raise DeclarationError(f"data set {self.name!r}: it has no files. Declare files, or packaged rows.")
+        if not self.converted:
+            object.__setattr__(self, "converted", f"{self.name}/test.jsonl")
+
+    @property
+    def source(self) -> str:
+        """Repository, path and commit, to read."""
+        if not self.files:
+            return f"in the package: {self.packaged and self.packaged.name}"
+        first, count = self.files[0], len(self.files)
+        if first.url is not None:
+            return first.url if count == 1 else f"{first.url} and {count - 1} more"
+        where = first.path if count == 1 else f"{count} files in {self.folder or 'the root'}"
+        return f"github.com/{first.repo}, {where}, commit {first.commit}"
+
+    @property
+    def folder(self) -> str:
+        """The folder of the repository that holds all files."""
+        return commonpath([str(PurePosixPath("/", file.path).parent) for file in self.files]).strip("/")
+
+    def stored(self, file: SourceFile) -> str:
+        """A file's path below the set's own folder in the cache."""
+        return file.path.removeprefix(self.folder).strip("/")
+
+    def to_json(self) -> dict[str, Any]:
+        """What `dicast data list --json` prints."""
+        values = asdict(self) | {"source": self.source}
+        del values["read_original"], values["packaged"]
+        return values
+
+
+def _entry(name: str, loaded: object) -> PublicSet:
+    if not isinstance(loaded, PublicSet) or loaded.name != name:
+        raise DeclarationError(f"the entry point gives {loaded!r:.60}, not a PublicSet called {name!r}")
+    return loaded
+
+
+DATA_SETS: Registry[PublicSet] = Registry("data set", ".catalog.sets", "dicast.data_sets", convert=_entry)
+
+
+def register(*sets: PublicSet) -> None:
+    """Add built-in sets to the registry."""
+    for data_set in sets:
+        DATA_SETS.add(data_set.name, data_set)
+
+
+def pinned_files(repo: str, commit: str, digests: str, folder: str = "") -> tuple[SourceFile, ...]:
+    """Pinned files from lines as `sha256sum` prints them: digest, two spaces, path below the folder."""
+    lines = (line.split("  ", 1) for line in digests.split("\n") if line)
+    return tuple(SourceFile(repo, folder + path, commit, digest) for digest, path in lines)

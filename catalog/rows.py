@@ -1,0 +1,140 @@
+"""Converted rows, the one form of all sets: JSON Lines; `id` is unique over all sets, `kind` names the shape.
+
+    pairwise          query, response_a, response_b, label, annotators: [letter], category
+    pointwise         group, context, text, system, and by aspect: scores, annotators, scale
+    choice            question, preference, options, label: index of the right option, explanation
+    profile           reviewer, reviews: [{text, review, score, title}], text, review, score, scale
+    profile_pairwise  reviewer, comparisons: [{response_a, response_b, label}], response_a, response_b, label, aspect
+    persona_pairwise  persona: {name of a feature set: text}, question, response_a, response_b, label
+
+`meta` holds the rest. Every original is read into this form first, so each kind has one way into a Case
+(converters.py).
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import DataError
+
+Paths = Sequence[Path]
+Rows = Iterator[dict[str, Any]]
+
+
+def jsonl(path: Path) -> Rows:
+    """The objects of a JSON Lines file.
+
+    Raises:
+        DataError: a line is not a JSON object.
+    """
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except ValueError as error:  # not JSON, or not UTF-8
+                raise DataError(f"{path} line {number}: not JSON ({error}). Copy the file again.") from None
+            if not isinstance(row, dict):
+                raise DataError(
+                    f"{path} line {number}: a JSON {type(row).__name__}, not an object. Copy the file again."
+                )
+            yield row
+
+
+def json_list(path: Path) -> list[dict[str, Any]]:
+    """The objects of a file that is one JSON array."""
+    items: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    return items
+
+
+def is_converted(path: Path) -> bool:
+    """Whether a file holds converted rows: its first row has a `kind`."""
+    if path.suffix != ".jsonl" or not path.is_file():
+        return False
+    return "kind" in next(jsonl(path), {})
+
+
+def pairwise_row(
+    row_id: str,
+    query: str,
+    pair: tuple[str, str],
+    label: str,
+    category: str = "",
+    *,
+    meta: Mapping[str, Any] | None = None,
+    annotators: Sequence[str] = (),
+) -> dict[str, Any]:
+    """A row of two responses.
+
+    Args:
+        row_id: unique over all sets: begin it with the set's name.
+        query: the prompt; pairs of one prompt share a group.
+        pair: the responses a and b.
+        label: "a", "b" or "tie".
+        category: a stratum of the set, such as a task type.
+        meta: anything else; `system_a` and `system_b` name the models that wrote the responses.
+        annotators: each annotator's label.
+    """
+    return {
+        "id": row_id,
+        "kind": "pairwise",
+        "query": query,
+        "response_a": pair[0],
+        "response_b": pair[1],
+        "label": label,
+        "annotators": list(annotators),
+        "category": category,
+        "meta": dict(meta or {}),
+    }
+
+
+def pointwise_row(
+    row_id: str,
+    text: str,
+    scores: Mapping[str, float],
+    scale: Mapping[str, Sequence[float]],
+    *,
+    context: str = "",
+    system: str | None = None,
+    group: str | None = None,
+    annotators: Mapping[str, Sequence[Any]] | None = None,
+    meta: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """A row of one text with a score for each aspect.
+
+    Args:
+        row_id: unique over all sets: begin it with the set's name.
+        text: the text that was rated.
+        scores: aspect -> the mean score.
+        scale: aspect -> its lowest and highest score.
+        context: what the text answers or summarises.
+        system: the model that wrote it.
+        group: rows of one group never straddle a split; the context by default.
+        annotators: aspect -> each annotator's score.
+        meta: anything else.
+    """
+    return {
+        "id": row_id,
+        "kind": "pointwise",
+        "group": group,
+        "context": context,
+        "text": text,
+        "system": system,
+        "scores": dict(scores),
+        "annotators": dict(annotators or {}),
+        "scale": {aspect: list(ends) for aspect, ends in scale.items()},
+        "meta": dict(meta or {}),
+    }
+
+
+def sha256_hex(text: str) -> str:
+    """The SHA-256 digest of a text, 64 hex digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def seed_of(row_id: str) -> int:
+    """A seed that a row's id determines, for shuffles that must not change from run to run."""
+    return int(sha256_hex(row_id)[:12], 16)
