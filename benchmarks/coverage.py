@@ -19,7 +19,7 @@ from scipy import stats
 from dicast.stats.agreement import kappa
 from dicast.stats.paired import difference, mcnemar, non_inferior, permutation, permutation_statistic
 from dicast.stats.prediction_powered import prediction_powered_mean
-from dicast.stats.resampling import Estimate, bootstrap, bootstrap_table, mean, share
+from dicast.stats.resampling import Estimate, bootstrap, bootstrap_table, mean, proportion
 from dicast.stats.selective import aurc
 
 Rng = np.random.Generator
@@ -139,7 +139,7 @@ def kappa_of(rng: Rng, n: int, common: float) -> Estimate:
 
 
 def share_of(rng: Rng, n: int, p: float, common: float, *, told: bool = True) -> Estimate:
-    return share(latent(rng, n, common) < stats.norm.ppf(p), groups_of(n) if common and told else None)
+    return proportion(latent(rng, n, common) < stats.norm.ppf(p), groups_of(n) if common and told else None)
 
 
 def mean_of(rng: Rng, n: int, common: float) -> Estimate:

@@ -43,9 +43,10 @@ from dicast.engines.batch import RunFolder, read_manifest, read_verdicts, run_ca
 from dicast.engines.cache import configure_cache
 from dicast.engines.models import DEFAULT_MODEL
 from dicast.errors import DeclarationError, DicastError
-from dicast.evaluation import Proportion, signature_line
+from dicast.evaluation import signature_line
 from dicast.judging import Judge, build
 from dicast.judging.aggregate import FLOOR
+from dicast.stats.proportions import Proportion
 
 ATTACKS = Path(str(files("dicast.catalog.sets") / "attacks.jsonl"))
 ARMS = ("fence", "plain")

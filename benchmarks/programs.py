@@ -19,7 +19,7 @@ from typing import Any
 
 from dicast.data import Judged
 from dicast.engines.batch import read_manifest, read_verdicts
-from dicast.evaluation import Tally
+from dicast.evaluation import evaluate
 from dicast.judging import PROGRAMS
 
 FED = "--cases fed-turn --aspect overall --limit 20 --seed 1 --set task=dialogue"
@@ -128,22 +128,21 @@ def has_verdicts(folder: Path) -> bool:
 
 def measured(name: str, folder: Path) -> dict[str, Any]:
     """The figures of one run folder; tokens and calls are per case and leave answers from the cache out."""
-    tally, judged = Tally(), list(read_verdicts(folder))
-    for verdict in judged:
-        tally.add(verdict)
-    accuracy, cases = tally.accuracy, len(judged)
+    judged, identity = list(read_verdicts(folder)), read_manifest(folder)["identity"]
+    evaluation, cases = evaluate(judged, identity), len(judged)
+    accuracy, spearman, usage = evaluation.measure("accuracy"), evaluation.measure("spearman"), evaluation.usage
     return {
         "row": name,
-        "judge": read_manifest(folder)["identity"]["judge"],
+        "judge": identity["judge"],
         "n": cases,
-        "scored": tally.scored,
-        "unscored": dict(tally.reasons),
-        "accuracy": accuracy.as_dict(),
-        "spearman": tally.correlations().get("spearman") if cases >= FEWEST else None,
+        "scored": evaluation.scored,
+        "unscored": evaluation.unscored,
+        "accuracy": accuracy.model_dump(include={"value", "low", "high", "n"}) if accuracy else {"n": 0},
+        "spearman": spearman.value if spearman and cases >= FEWEST else None,
         "mass": mass(judged),
-        "calls": (tally.usage.calls + tally.usage.cached) / cases,
-        "prompt_tokens": tally.usage.prompt_tokens / max(1, tally.usage.calls),
-        "written_tokens": tally.usage.completion_tokens / max(1, tally.usage.calls),
+        "calls": (usage.calls + usage.cached) / cases,
+        "prompt_tokens": usage.prompt_tokens / max(1, usage.calls),
+        "written_tokens": usage.completion_tokens / max(1, usage.calls),
     }
 
 
@@ -158,7 +157,9 @@ def table(rows: list[dict[str, Any]]) -> str:
 
     def line(row: dict[str, Any]) -> str:
         share = row["accuracy"]
-        accuracy = f"{share['value']:.3f} [{share['low']:.3f}, {share['high']:.3f}]" if share["n"] else "-"
+        accuracy = (
+            f"{share['value']:.3f} [{share['low']:.3f}, {share['high']:.3f}]" if share.get("low") is not None else "-"
+        )
         cells = [
             row["row"], f"`{row['judge']}`", row["n"], row["scored"], accuracy, number(row["spearman"], 2),
             number(row["mass"], 3), *(number(row[name], 1) for name in ("calls", "prompt_tokens", "written_tokens")),

@@ -31,8 +31,8 @@ from dicast.engines.ledger import Ledger, charge_to
 from dicast.engines.lm import MeteredLM, Transport
 from dicast.engines.models import get_lm
 from dicast.errors import DataError, DicastError
-from dicast.evaluation import Proportion
 from dicast.judging import build
+from dicast.stats.proportions import Proportion
 
 TELL_EVERY = 10.0  # seconds between progress lines
 

@@ -138,12 +138,12 @@ def _finished(found: "CertifiedCascade", out: Path, spent: dict[str, Any], as_js
 def _table(found: "CertifiedCascade") -> Any:
     from ..optimizers.certificates.certificate import percent
     from . import render
-    from .figures import figure
+    from .figures import interval_text
 
     rows = []
     for one in found.members:
         shares = ["-" if found.judge is None else "left out", "-", "-"]
         if not (one.threshold is None or one.asked is None or one.decided is None):
             shares = [f"{one.threshold:g}", percent(one.asked), percent(one.decided)]
-        rows.append([one.name, *shares, figure(one.accuracy), f"{one.cost:,.1f}"])
+        rows.append([one.name, *shares, interval_text(one.accuracy), f"{one.cost:,.1f}"])
     return render.table(["judge", "threshold", "asked", "decides", "accuracy alone", f"{found.unit} a verdict"], rows)

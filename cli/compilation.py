@@ -105,7 +105,7 @@ def _guarantee(folder: Path, tested: "Result") -> "Guarantee | None":
     for one in (point for point in found.curve if point.kept):
         right = Proportion(one.kept - one.errors, one.kept)
         low, high = right.interval
-        share = Measure(name="accuracy", value=right.value, low=low, high=high, n=one.kept, kind="share")
+        share = Measure(name="accuracy", value=right.value, low=low, high=high, n=one.kept, kind="proportion")
         points.append(CurvePoint(threshold=one.threshold, coverage=one.kept / found.n, accuracy=share))
     held = tested.kept.told() if tested.kept else ""
     given = found.told(), held, found.risk, found.n, tuple(points), found.threshold, found.coverage

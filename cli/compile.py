@@ -223,19 +223,23 @@ def _spent(told: dict[str, Any]) -> str:
 def test_table(tested: "Result") -> Any:
     """The judges side by side on the test part, and what reads nothing."""
     from . import render
-    from .figures import figure, number
+    from .figures import interval_text, number
 
     names = [one.name for one in _figures(tested)]
     whole = names if render.console.width >= WIDE else names[:1]
     rows = []
     for row in tested.rows:
         sections = row.evaluation.sections.values()
-        found = {one.name: figure(one) if one.name in whole else number(one.value) for part in sections for one in part}
+        found = {
+            one.name: interval_text(one) if one.name in whole else number(one.value)
+            for part in sections
+            for one in part
+        }
         tokens = "-" if row.tokens is None else f"{row.tokens:,.0f}"
         rows.append([row.name, *(found.get(name, "-") for name in names), f"{row.calls:.1f}", tokens])
     for one in tested.baselines:
-        if one.name in ("majority", "longer", "one person"):
-            rows.append([one.name, figure(one), *[""] * (len(names) - 1), "", ""])
+        if one.name in ("majority", "longer", "human ceiling"):
+            rows.append([one.name, interval_text(one), *[""] * (len(names) - 1), "", ""])
     return render.table([f"test part, n = {tested.n}", *names, "calls", "tokens"], rows)
 
 

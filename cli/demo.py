@@ -3,12 +3,15 @@
 import time
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import DeclarationError
 from . import options
+
+if TYPE_CHECKING:
+    from ..evaluation import Evaluation
 
 FENNEC_CASE = "authored/002"  # a short request with one response that is plainly wrong
 FENNEC_BRANCHES = 2
@@ -54,9 +57,9 @@ def command(lm: str | None, out: Path, limit: int | None, fresh: bool, as_json: 
     print_ = render.errors.print if as_json else render.console.print
     print_(f"[bold]1[/]  {len(chosen)} built-in pairs, labelled by the package's authors; the judge is {model}")
     once = _run(chosen, source, out / "asked-once", model, evidence="pairwise", readout="generate", order="one")
-    print_(f"   asked once, in one order: accuracy {render.share(once.accuracy)}")
+    print_(f"   asked once, in one order: accuracy {_accuracy(once)}")
     read = _run(chosen, source, out / "probabilities", model, evidence="pairwise", readout="probability", order="both")
-    print_(f"   probabilities read, in both orders: accuracy {render.share(read.accuracy)}")
+    print_(f"   probabilities read, in both orders: accuracy {_accuracy(read)}")
 
     print_("\n[bold]2[/]  one Fennec judgment: criteria, guideline, judgment in both orders, correction")
     case = next(case for case in pairs if case.id == FENNEC_CASE)
@@ -65,17 +68,18 @@ def command(lm: str | None, out: Path, limit: int | None, fresh: bool, as_json: 
     print_("\n[bold]3[/]  one PREF judgment: which answer suits this person")
     print_(_judgment("pref", preference, model, factors=5, readout="probability"))
 
-    from ..evaluation import Proportion, Tally
+    from ..evaluation import evaluate
     from ..judging import build
 
-    longer = Tally()
-    for case in chosen:
-        longer.add(_judged(case, build("longer")(case)))
-    first = render.share(Proportion(once.winners["a"], once.scored))
+    judge = build("longer")
+    identity = {"judge": judge.name, "settings": judge.settings(), "lm": "none", "data": "authored"}
+    longer = evaluate((_judged(case, judge(case)) for case in chosen), identity)
+    first = once.measure("first position")
+    names_first = render.interval_text(first) if first else "-"
     rows = [
-        ["the longer response wins", render.share(longer.accuracy), "no", 0],
-        ["asked once, one order", render.share(once.accuracy), f"names the first: {first}", once.usage.calls],
-        ["probabilities read, both orders", render.share(read.accuracy), "no", read.usage.calls],
+        ["the longer response wins", _accuracy(longer), "no", 0],
+        ["asked once, one order", _accuracy(once), f"names the first: {names_first}", once.usage.calls],
+        ["probabilities read, both orders", _accuracy(read), "no", read.usage.calls],
     ]
     print_("\n[bold]4[/]  before and after")
     columns = ["judge", "accuracy [95 % CI]", "does the order decide?", "calls"]
@@ -86,14 +90,14 @@ def command(lm: str | None, out: Path, limit: int | None, fresh: bool, as_json: 
     seconds = time.monotonic() - started
     print_(f"   {seconds:.0f} s. Next: dicast judge --judge direct --cases YOUR.jsonl")
     if as_json:
-        tallies = {"asked_once": once, "probabilities": read, "longer": longer}
-        told = {name: tally.as_dict() for name, tally in tallies.items()}
+        evaluations = {"asked_once": once, "probabilities": read, "longer": longer}
+        told = {name: evaluation.model_dump(mode="json") for name, evaluation in evaluations.items()}
         options.print_json({"lm": model, "out": str(out), "seconds": seconds, **told})
 
 
-def _run(cases: list[Any], source: options.CaseSource, folder: Path, model: str, **settings: str) -> Any:
+def _run(cases: list[Any], source: options.CaseSource, folder: Path, model: str, **settings: str) -> "Evaluation":
     from ..engines.batch import RunFolder, read_verdicts, run_cases
-    from ..evaluation import Tally
+    from ..evaluation import evaluate
     from ..judging import build
     from . import render
 
@@ -104,12 +108,15 @@ def _run(cases: list[Any], source: options.CaseSource, folder: Path, model: str,
         done = run.open({"identity": identity, "source": source.told(), "scale": None})
         with render.RunProgress(len(cases), done, quiet=False) as progress:
             run_cases(judge, cases, run, workers=2, on_verdict=progress.add)
-    tally = Tally()
     ids = {case.id for case in cases}
-    for judged in read_verdicts(folder):
-        if judged.case_id in ids:
-            tally.add(judged)
-    return tally
+    return evaluate((judged for judged in read_verdicts(folder) if judged.case_id in ids), identity)
+
+
+def _accuracy(evaluation: "Evaluation") -> str:
+    from . import render
+
+    measure = evaluation.measure("accuracy")
+    return render.interval_text(measure) if measure else "-"
 
 
 def _page(out: Path) -> str:

@@ -16,10 +16,11 @@ from .wanted import Wanted
 
 if TYPE_CHECKING:
     from ..data import Case, Judged
-    from ..evaluation import Tally
+    from ..evaluation import Evaluation
     from ..evaluation.drift import Drift
     from ..judging.judge_file import JudgeFile
     from ..optimizers.certificates.certificate_check import Standing
+    from ..stats.proportions import Proportion
 
 EXIT = {"agrees": 0, "worse": FAIL, "unknown": INCONCLUSIVE}
 STYLES = {"agrees": "green", "worse": "red", "unknown": "yellow"}
@@ -36,7 +37,7 @@ def check_drift(
         DataError: no labelled pair or choice among the cases.
     """
     from ..data.split import sample
-    from ..evaluation import Tally, signature_line
+    from ..evaluation import evaluate
     from ..judging.judge_file import read
     from ..judging.registry import JUDGE_SUFFIX
 
@@ -56,22 +57,20 @@ def check_drift(
     verdicts = _judged(built, cases, quiet=as_json)
     if verdicts is None:
         return STOPPED
-    tally = Tally()
-    for one in verdicts:
-        tally.add(one)
-    found = held(verdicts, tally)
+    evaluation = evaluate(verdicts, wanted.identity(built) | {"data": source.digest(), "seed": seed})
+    found = held(verdicts, evaluation)
     told = {
-        "signature": signature_line(wanted.identity(built) | {"data": source.digest(), "seed": seed}, tally.cases),
+        "signature": evaluation.signature,
         **found.as_dict(),
-        "unscored": dict(tally.reasons),
+        "unscored": evaluation.unscored,
         "changed": list(_changed(judge, file, built)),
-        "usage": tally.usage.model_dump(),
+        "usage": evaluation.usage.model_dump(),
     }
     options.print_json(told) if as_json else _print(found, told)
     return EXIT[found.outcome]
 
 
-def _held(judge: str, file: "JudgeFile", margin: float) -> "Callable[[list[Judged], Tally], Drift | Standing]":
+def _held(judge: str, file: "JudgeFile", margin: float) -> "Callable[[list[Judged], Evaluation], Drift | Standing]":
     """How fresh verdicts are held against what the file says."""
     from ..evaluation.drift import Drift
     from ..optimizers.certificates.certificate import CascadeCertificate
@@ -85,7 +84,14 @@ def _held(judge: str, file: "JudgeFile", margin: float) -> "Callable[[list[Judge
             f"judge file {judge}: its training record holds no accuracy (after: hits, n) to compare with. "
             "Compile the judge on labelled pairs or choices."
         )
-    return lambda _, tally: Drift(then, tally.accuracy, margin)
+    return lambda _, evaluation: Drift(then, _accuracy(evaluation), margin)
+
+
+def _accuracy(evaluation: "Evaluation") -> "Proportion":
+    from ..stats.proportions import Proportion
+
+    measure = evaluation.measure("accuracy")
+    return Proportion(round((measure.value or 0) * measure.n), measure.n) if measure else Proportion(0, 0)
 
 
 def _labelled(source: options.CaseSource, skip_bad: bool) -> "Iterator[Case]":

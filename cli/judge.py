@@ -2,7 +2,7 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,9 @@ from ..errors import BudgetSpent
 from . import INCONCLUSIVE, STOPPED, options
 from .running import default_workers, now, parse_budget, parse_settings, prepare_models, versions
 from .wanted import Wanted
+
+if TYPE_CHECKING:
+    from ..evaluation import Evaluation
 
 
 @click.command("judge")
@@ -82,7 +85,7 @@ def judge_cases(
     from ..data.split import sample
     from ..engines.batch import RunFolder, read_verdicts, run_cases
     from ..engines.ledger import Ledger, charge_to
-    from ..evaluation import Tally, signature_line
+    from ..evaluation import evaluate, run_arrays
     from ..judging import FittedJudge
     from . import render
     from .explain import explain_case
@@ -123,31 +126,29 @@ def judge_cases(
                 )
             except BudgetSpent as error:
                 spent = error
-        tally = Tally(scale=judge.score_scale)
-        for judged in read_verdicts(folder.path):
-            tally.add(judged)
-        report(folder.path, tally, signature_line(identity, tally.cases), rejects.count, ledger.stages, as_json)
+        evaluation = evaluate(run_arrays(read_verdicts(folder.path), judge.score_scale), identity)
+        report(folder.path, evaluation, rejects.count, ledger.stages, as_json)
     if spent is not None:
         render.errors.print(f"dicast: {spent} The run goes on where it stopped.", markup=False)
         return INCONCLUSIVE
     return STOPPED if stop.is_set() else 0
 
 
-def report(folder: Path, tally: Any, line: str, rejected: int, stages: dict[str, Any], as_json: bool) -> None:
+def report(folder: Path, evaluation: "Evaluation", rejected: int, stages: dict[str, Any], as_json: bool) -> None:
     """Print the measures of the whole run, and what each stage cost this time."""
     from . import render
 
     if as_json:
-        told = {"out": str(folder), "signature": line, "rejected": rejected, **tally.as_dict()}
-        options.print_json(told | {"stages": {stage: usage.model_dump() for stage, usage in stages.items()}})
+        summary = {"out": str(folder), "rejected": rejected, "evaluation": evaluation.model_dump(mode="json")}
+        options.print_json(summary | {"stages": {stage: usage.model_dump() for stage, usage in stages.items()}})
         return
-    render.console.print(line, style="dim", soft_wrap=True)
-    render.console.print(render.summary(tally))
-    render.console.print(f"usage: {render.spent(tally.usage)}")
+    render.console.print(evaluation.signature, style="dim", soft_wrap=True)
+    render.console.print(render.summary(evaluation))
+    render.console.print(f"usage: {render.spent(evaluation.usage)}")
     for stage, usage in stages.items() if len(stages) > 1 else ():
         render.console.print(f"  {stage}: {render.spent(usage)}, {usage.seconds:.1f} s of model time", style="dim")
     if rejected:
         render.console.print(f"{rejected:,} bad rows are in {folder / 'rejects.jsonl'}")
     render.console.print(f"verdicts: {folder / 'verdicts.jsonl'}")
-    if tally.accuracy.n or tally.pairs:
+    if evaluation.labelled:
         render.console.print(f"more: dicast evaluate {folder}   dicast report {folder}", style="dim", markup=False)

@@ -15,7 +15,7 @@ from .options import Function
 
 if TYPE_CHECKING:
     from ..data import Judged
-    from ..evaluation.evaluate import Read
+    from ..evaluation import RunArrays
     from ..evaluation.results import Branch, Comparison, Evaluation, Measure
 
 
@@ -40,12 +40,12 @@ class Run:
         return read_verdicts(self.path) if self.path.is_dir() else read_elsewhere(self.path, self.where)
 
     @cached_property
-    def read(self) -> "Read":
+    def read(self) -> "RunArrays":
         """Its verdicts as figures are taken of them, read once."""
-        from ..evaluation.evaluate import read
+        from ..evaluation import run_arrays
 
         scale = self.manifest().get("scale")
-        return read(self.verdicts(), tuple(scale) if scale else None)
+        return run_arrays(self.verdicts(), tuple(scale) if scale else None)
 
     def manifest(self) -> dict[str, Any]:
         from ..data.readers import file_digest
@@ -71,10 +71,10 @@ def evaluated(run: Run, *, threshold: float, own: Sequence[str], seed: int, text
     Raises:
         RunError: there is no verdict in it.
     """
-    from ..evaluation.evaluate import evaluate
+    from ..evaluation import evaluate
 
     identity = run.manifest()["identity"]
-    told = evaluate(run.read, identity, threshold=threshold, own=own, seed=seed)
+    told = evaluate(run.read, identity, threshold=threshold, judge_systems=own, seed=seed)
     if not told.cases:
         raise RunError(f"{run.path}: holds no verdict. Run dicast judge --out {run.path} first.")
     if texts:
@@ -115,7 +115,7 @@ def compared(runs: Sequence[Run], seed: int, names: Sequence[str] = ()) -> "tupl
     if len(runs) < 2:
         return ()
     told = names or [run.name for run in runs]
-    return compare([(name, run.read.columns) for name, run in zip(told, runs, strict=True)], seed)
+    return compare([(name, run.read) for name, run in zip(told, runs, strict=True)], seed)
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class Requirement:
         told = "cannot be told from these labels"
         assert measure.value is not None
         apart = abs(measure.value - self.value)
-        if measure.kind != "share" or apart < SMALLEST:
+        if measure.kind != "proportion" or apart < SMALLEST:
             return told
         from ..stats.power import labels_for_share
 

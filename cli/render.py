@@ -15,9 +15,10 @@ from rich.text import Text
 
 from ..data import Judged
 from ..engines.engine import OnProgress
-from ..evaluation import Tally
+from ..evaluation.running_counts import RunningCounts
+from .figures import interval_text
 from .judgment import judgment, outcome, spent
-from .summary import share, summary
+from .summary import summary
 
 __all__ = [
     "LINE_EVERY",
@@ -27,10 +28,10 @@ __all__ = [
     "download_progress",
     "errors",
     "indented",
+    "interval_text",
     "judgment",
     "outcome",
     "say",
-    "share",
     "spent",
     "summary",
     "table",
@@ -47,7 +48,13 @@ class RunProgress:
     """Progress of a run: a bar with rate, time left, tokens, cost and accuracy so far; lines without a terminal."""
 
     def __init__(self, total: int | None, done: int, *, quiet: bool, transient: bool = False) -> None:
-        self.tally, self.started, self.quiet, self.done, self.total = Tally(), time.monotonic(), quiet, done, total
+        self.counts, self.started, self.quiet, self.done, self.total = (
+            RunningCounts(),
+            time.monotonic(),
+            quiet,
+            done,
+            total,
+        )
         self._told = self.started
         self._bar = Progress(
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
@@ -57,7 +64,7 @@ class RunProgress:
         self._task = self._bar.add_task("judging", total=total, completed=done, note="")
 
     def add(self, judged: Judged) -> None:
-        self.tally.add(judged)
+        self.counts.add(judged)
         self.done += 1
         self._bar.update(self._task, completed=self.done, note=self.note())
         if not self.quiet and not errors.is_terminal and time.monotonic() - self._told > LINE_EVERY:
@@ -65,24 +72,24 @@ class RunProgress:
             errors.print(f"judged {self.done}{f' of {self.total}' if self.total else ''}: {self.note()}{self.left()}")
 
     def note(self) -> str:
-        usage, minutes = self.tally.usage, max((time.monotonic() - self.started) / 60, 1e-9)
-        rate = self.tally.cases / minutes
+        usage, minutes = self.counts.usage, max((time.monotonic() - self.started) / 60, 1e-9)
+        per_minute = self.counts.cases / minutes
         parts = [
-            f"{rate:.0f}/min",
+            f"{per_minute:.0f}/min",
             f"{(usage.prompt_tokens + usage.completion_tokens) / 1000:.1f}k tokens",
         ]
         if usage.cost is not None:
             parts.append(f"${usage.cost:.4f}")
-        if self.tally.accuracy.n:
-            parts.append(f"accuracy {self.tally.accuracy.value:.2f}")
-        if unscored := sum(self.tally.reasons.values()):
+        if self.counts.labelled:
+            parts.append(f"accuracy {self.counts.correct / self.counts.labelled:.2f}")
+        if unscored := sum(self.counts.unscored.values()):
             parts.append(f"{unscored} unscored")
         return ", ".join(parts)
 
     def left(self) -> str:
-        if self.total is None or not self.tally.cases:
+        if self.total is None or not self.counts.cases:
             return ""
-        seconds = (self.total - self.done) * (time.monotonic() - self.started) / self.tally.cases
+        seconds = (self.total - self.done) * (time.monotonic() - self.started) / self.counts.cases
         return f", {seconds / 60:.0f} min left" if seconds >= 90 else f", {seconds:.0f} s left"
 
     def __enter__(self) -> Self:

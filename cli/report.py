@@ -158,7 +158,7 @@ def _report(run: Run, name: str, elsewhere: options.CaseSource | None, most: int
     from ..report import Disagreement, RunReport
 
     evaluation = evaluated(run, **given)
-    wanted = disagreements(run.read.columns, most)
+    wanted = disagreements(run.read, most)
     ids = frozenset(wanted)
     found = {judged.case_id: judged for judged in run.verdicts() if judged.case_id in ids} if ids else {}
     texts = _texts(run, elsewhere, ids)

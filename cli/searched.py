@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..optimizers.structure.search import Searched
     from ..report import Attempt, Rewording, Search
 
-Kind = Literal["share", "number"]  # of a figure
+Kind = Literal["proportion", "number"]  # of a figure
 
 
 def rewordings(folder: Path) -> "Iterator[Rewording]":
@@ -85,7 +85,7 @@ def structure(folder: Path, kind: Kind) -> "Search | None":
         ended=found.ended,
         higher=found.higher,
         cost=found.cost,
-        gain=Measure(name=found.objective, value=gain.value, low=gain.low, high=gain.high, kind=kind, neutral=0.0),
+        gain=Measure(name=found.objective, value=gain.value, low=gain.low, high=gain.high, kind=kind, null_value=0.0),
         settings=tuple((name, str(start.settings[name]), str(value)) for name, value in best.settings.items()),
     )
 

@@ -1,116 +1,48 @@
-"""The table at the end of a run: every measure that applies to it, a line each."""
+"""The table at the end of a run: the main measures of its evaluation, a line each."""
 
-import math
 from collections.abc import Iterator
 
 from rich.table import Table
 from rich.text import Text
 
-from ..evaluation import Choices, Corrections, Factors, Proportion, Systems, Tally
+from ..evaluation.results import Evaluation, Measure
+from .figures import MOST_SYSTEMS, column_table, interval_text
 
-MEASURES = {
-    "accuracy": "the verdict equals the human label",
-    "agreement": "both orders, each taken alone, name the human winner",
-    "consistency": "both orders, each taken alone, name the same winner",
-    "coverage": "cases with a verdict",
-}
-MOST_SYSTEMS = 20  # lines of the ranking; --json has all
-Line = tuple[str, str, int, str]  # name, value, n, what
+AGREEMENT = ("accuracy", "agreement", "consistency", "coverage")
+CORRELATION = ("pearson", "spearman", "kendall")
+Line = tuple[str, str, int, str]  # name, value, n, description
 
 
-def share(proportion: Proportion) -> str:
-    """`0.825 [0.750, 0.882]`; a dash when nothing was counted."""
-    if not proportion.n:
-        return "-"
-    low, high = proportion.interval
-    return f"{proportion.value:.3f} [{low:.3f}, {high:.3f}]"
-
-
-def summary(tally: Tally) -> Table:
-    """Value, interval, n and meaning of each measure."""
-    table = Table(box=None, pad_edge=False)
-    for name in ("", "value [95 % CI]", "n", "what"):
-        table.add_column(name, justify="right" if name == "n" else "left")
-    for name, value, n, what in lines(tally):
-        table.add_row(Text(name), Text(value), Text(f"{n:,}"), Text(what))  # Text: a note or a system may hold markup
+def summary(evaluation: Evaluation) -> Table:
+    """Value, interval, n and meaning of each main measure."""
+    table = column_table("", "value [95 % CI]", "n", "description")
+    for name, value, n, description in summary_lines(evaluation):
+        # Text: a note or the name of a system may hold markup
+        table.add_row(Text(name), Text(value), Text(f"{n:,}"), Text(description))
     return table
 
 
-def lines(tally: Tally) -> Iterator[Line]:
-    for name, meaning in MEASURES.items():
-        measure: Proportion = getattr(tally, name)
-        if measure.n:
-            yield name, share(measure), measure.n, meaning
-    for name, value in tally.correlations().items():
-        told = "constant scores" if math.isnan(value) else f"{value:.3f}"
-        yield name, told, len(tally.pairs), "judge's scores against people's, all texts"
-    yield from _choices(tally.choices)
-    yield from _factors(tally.factors)
-    yield from _corrections(tally.corrections)
-    yield from _systems(tally.systems)
-    if tally.noted:
-        yield "notes", "", tally.noted, f"verdicts with a note, such as: {tally.note}"
-    for reason, count in tally.reasons.most_common():
-        yield "unscored", reason, count, "counted in coverage alone"
+def summary_lines(evaluation: Evaluation) -> Iterator[Line]:
+    """The lines of the summary; a measure that does not apply has none."""
+    for measure in main_measures(evaluation):
+        note = f" ({measure.note})" if measure.note and measure.name != "coverage" else ""
+        yield measure.name, interval_text(measure), measure.n, measure.description + note
+    for place, row in enumerate(evaluation.systems[:MOST_SYSTEMS], start=1):
+        people = f"; people {interval_text(row.people)}" if row.people else ""
+        description = f"{row.system}: {row.judge.description}{people}"
+        yield f"system {place}", interval_text(row.judge), row.judge.n, description
+    if evaluation.noted:
+        yield "notes", "", evaluation.noted, f"verdicts with a note, such as: {evaluation.note}"
+    for reason, count in sorted(evaluation.unscored.items(), key=lambda item: -item[1]):
+        yield "unscored", reason, count, "counted in coverage only"
 
 
-def _choices(choices: Choices) -> Iterator[Line]:
-    if not (n := choices.gains.n):
-        return
-    yield (
-        "nDCG",
-        f"{choices.gains.value:.4f}",
-        n,
-        f"how high the right answer stands; mean rank {choices.ranks.value:.2f}",
-    )
-    yield (
-        "nDCG pooled",
-        f"{choices.pooled_ndcg:.4f}",
-        choices.answers.total(),
-        "the answers of all questions in one list",
-    )
-    if choices.errors.n:
-        yield (
-            "MSE",
-            f"{choices.errors.value:.2f}",
-            choices.errors.n,
-            "scores 0..10 against 10 for the right answer, else 0",
-        )
-
-
-def _factors(factors: Factors) -> Iterator[Line]:
-    if not factors.guidelines:
-        return
-    each = f"of all factors, added for the person; {factors.added_each:.2f} a guideline"
-    yield "added", share(factors.share_added), factors.factors, each
-    if factors.added:
-        yield "exclusions", share(factors.exclusions), factors.added, "of the added factors, ask to leave something out"
-    left_out = f", {factors.left_out:,} left out" if factors.left_out else ""
-    for name, value in factors.pooled().items():
-        mean = factors.means.get(name)
-        each = f"mean over {mean.n:,} guidelines {mean.value:.3f}" if mean else "no guideline by itself"
-        told = "constant weights" if math.isnan(value) else f"{value:.3f}"
-        what = f"weights by preference against weights by explanation; {each}{left_out}"
-        yield f"explained {name}", told, factors.weights.total(), what
-
-
-def _corrections(corrections: Corrections) -> Iterator[Line]:
-    if not corrections.texts:
-        return
-    if corrections.after.n:
-        gain = f"{corrections.before.value:.2f} -> {corrections.after.value:.2f}"
-        yield "rewritten", gain, corrections.texts, "weak texts, mean score before and after"
-        yield "improved", share(corrections.improved), corrections.after.n, "rewritten texts that score higher"
-    else:
-        yield "rewritten", "-", corrections.texts, "weak texts, not judged anew"
-
-
-def _systems(systems: Systems) -> Iterator[Line]:
-    ranking = systems.ranking()
-    for place, (system, mean) in enumerate(ranking[:MOST_SYSTEMS], start=1):
-        people = f"; people {systems.people[system].value:.2f}" if system in systems.people else ""
-        yield f"system {place}", f"{mean.value:.2f}", mean.n, f"{system}: mean score of its texts{people}"
-    agreed = systems.agreement()
-    for name in ("spearman", "kendall"):
-        if name in agreed:
-            yield f"systems {name}", f"{agreed[name]:.3f}", int(agreed["n"]), "mean scores against people's, by system"
+def main_measures(evaluation: Evaluation) -> Iterator[Measure]:
+    """The measures that a run is first judged by; `dicast evaluate` shows all."""
+    sections = evaluation.sections
+    by_name = {measure.name: measure for measure in sections.get("agreement", ())}
+    yield from (by_name[name] for name in AGREEMENT if name in by_name)
+    correlation = sections.get("correlation", ())
+    yield from (measure for measure in correlation if measure.name.partition(" (")[0] in CORRELATION)
+    for section in ("choice", "findings", "systems"):
+        yield from sections.get(section, ())

@@ -1,21 +1,24 @@
-"""How well verdicts agree with people; numbers only, no LM."""
+"""How well verdicts agree with people: metrics of a run, comparisons, drift. Numbers only, no model."""
 
-from ..stats.proportions import Mean, Proportion, correlations
-from .correction_metrics import Corrections
-from .factor_metrics import Factors
-from .ranking_metrics import Choices
+from .compare import compare
+from .evaluate import evaluate
+from .metric import METRICS, Metric, MetricOptions
+from .results import Comparison, Evaluation, Measure
+from .run_arrays import RunArrays, run_arrays
 from .run_signature import signature_line
-from .running_counts import Tally
-from .system_ranking import Systems
+from .running_counts import RunningCounts
 
 __all__ = [
-    "Choices",
-    "Corrections",
-    "Factors",
-    "Mean",
-    "Proportion",
-    "Systems",
-    "Tally",
-    "correlations",
+    "METRICS",
+    "Comparison",
+    "Evaluation",
+    "Measure",
+    "Metric",
+    "MetricOptions",
+    "RunArrays",
+    "RunningCounts",
+    "compare",
+    "evaluate",
+    "run_arrays",
     "signature_line",
 ]

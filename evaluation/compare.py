@@ -12,21 +12,24 @@ from ..stats import paired
 from ..stats.bias import repetition
 from ..stats.proportions import FEWEST, correlation
 from ..stats.resampling import bootstrap
-from .label_metrics import both_orders_right
-from .measure_factories import gap, told
+from .measure_factories import difference_measure, to_measure
+from .metrics.correlation import COEFFICIENTS
 from .minimum_detectable_effect import sensitivity
 from .results import Comparison, PairedTest
-from .run_arrays import Codes, Columns, Floats
-from .score_metrics import TITLES
+from .run_arrays import Codes, Floats, RunArrays
 
 ALPHA = 0.05  # of a test that is told to have shown nothing
 SWAPS = 1000  # of the permutation tests of figures of all cases together
 
-Tests = Callable[[Columns, Columns, int], Iterator[PairedTest]]  # of two runs of the same cases, row by row, and a seed
+Tests = Callable[
+    [RunArrays, RunArrays, int], Iterator[PairedTest]
+]  # of two runs of the same cases, row by row, and a seed
 Figure = Callable[[NDArray[Any], NDArray[Any]], float]  # of (n,) outputs of a judge and (n,) of people
 
 
-def compare(runs: Sequence[tuple[str, Columns]], seed: int = 0, *, more: Tests | None = None) -> tuple[Comparison, ...]:
+def compare(
+    runs: Sequence[tuple[str, RunArrays]], seed: int = 0, *, more: Tests | None = None
+) -> tuple[Comparison, ...]:
     """The first run against each other one, on the labelled cases that both have scored.
 
     Args:
@@ -51,7 +54,7 @@ def _adjust(test: PairedTest, adjusted: Iterator[float]) -> PairedTest:
     return test if math.isnan(p) else test.model_copy(update={"p_holm": p})
 
 
-def _compare(one: tuple[str, Columns], two: tuple[str, Columns], seed: int, more: Tests | None) -> Comparison:
+def _compare(one: tuple[str, RunArrays], two: tuple[str, RunArrays], seed: int, more: Tests | None) -> Comparison:
     (name, first), (other, second) = one, two
     ours, theirs = set(first.ids), set(second.ids)
     first, second = (
@@ -71,7 +74,7 @@ def _compare(one: tuple[str, Columns], two: tuple[str, Columns], seed: int, more
     )
 
 
-def _winners(first: Columns, second: Columns, seed: int) -> Iterator[PairedTest]:
+def _winners(first: RunArrays, second: RunArrays, seed: int) -> Iterator[PairedTest]:
     verdict, other = first.judge, recoded(second, first.labels)
     kept = (first.human >= 0) & (verdict >= 0) & (other != -1)
     if not kept.any():
@@ -81,7 +84,7 @@ def _winners(first: Columns, second: Columns, seed: int) -> Iterator[PairedTest]
     yield _shares("accuracy", right, also_right, one.group, seed)
     both = (one.consistent >= 0) & (two.consistent >= 0) & (two.human >= 0)
     if both.any():
-        sides = both_orders_right(one)[both], both_orders_right(two)[both]
+        sides = one.both_orders_correct[both], two.both_orders_correct[both]
         yield _shares("agreement", *sides, one.group[both], seed)
     sure = ~np.isnan(one.certainty) & ~np.isnan(two.certainty)
     if sure.any():
@@ -99,8 +102,8 @@ def _shares(name: str, first: NDArray[Any], second: NDArray[Any], groups: Codes,
     counts = f"{only_first} right by the first alone, {only_second} by the second"
     told = PairedTest(
         name=name,
-        difference=gap(name, figure, counts),
-        alone=(only_first, only_second),
+        difference=difference_measure(name, figure, counts),
+        discordant=(only_first, only_second),
         p=_known(p),
         note="McNemar, exact" if alone else "permutation of whole groups",
     )
@@ -111,7 +114,7 @@ def _shares(name: str, first: NDArray[Any], second: NDArray[Any], groups: Codes,
 
 def of_means(name: str, first: Floats, second: Floats, groups: Codes, seed: int, what: str) -> PairedTest:
     """The test of two means of one number a case."""
-    difference = told(name, paired.difference(first, second, groups), what, neutral=0.0)
+    difference = to_measure(name, paired.difference(first, second, groups), what, null_value=0.0)
     p = paired.permutation(first, second, groups, seed=seed)
     return PairedTest(name=name, difference=difference, p=_known(p), note="permutation of whole groups")
 
@@ -128,7 +131,7 @@ def of_wholes(
         return figure(one[rows], people[rows]) - figure(two[rows], people[rows])
 
     found = bootstrap(difference, len(people), groups, seed=seed, bounds=(-2.0, 2.0))
-    measure = told(name, found, what, neutral=0.0)
+    measure = to_measure(name, found, what, null_value=0.0)
     return PairedTest(name=name, difference=measure, p=_known(p), note="permutation of whole groups")
 
 
@@ -152,16 +155,16 @@ def _alike(first: Codes, second: Codes, k: int, groups: Codes, seed: int) -> Ite
         what += f"; kappa {kappa.value:.3f}"
     if not math.isnan(kappa.low):
         what += f" [{kappa.low:.3f}, {kappa.high:.3f}]"
-    yield PairedTest(name="same verdict", difference=told("same verdict", found.equal, what, is_share=True))
+    yield PairedTest(name="same verdict", difference=to_measure("same verdict", found.equal, what, is_proportion=True))
 
 
-def _scores(first: Columns, second: Columns, seed: int) -> Iterator[PairedTest]:
+def _scores(first: RunArrays, second: RunArrays, seed: int) -> Iterator[PairedTest]:
     kept = ~(np.isnan(first.human_score) | np.isnan(first.score) | np.isnan(second.score))
     if kept.sum() < FEWEST:
         return
     for name in ("pearson", "spearman"):
         sides = on_one_scale(name, first.score[kept], second.score[kept])
-        what = f"difference of {TITLES[name]} with people's scores"
+        what = f"difference of {COEFFICIENTS[name]} with people's scores"
         figure = partial(correlation, name)
         yield of_wholes(name, figure, sides, first.human_score[kept], first.group[kept], seed, what)
 
@@ -177,7 +180,7 @@ def on_one_scale(name: str, one: Floats, two: Floats) -> tuple[Floats, Floats]:
     return first, second
 
 
-def recoded(run: Columns, labels: tuple[str, ...]) -> Codes:
+def recoded(run: RunArrays, labels: tuple[str, ...]) -> Codes:
     """The verdicts as codes of another run's labels; a label that it does not have gets a code of its own beyond."""
     names = {label: code for code, label in enumerate(labels)}
     codes = np.array([names.get(label, len(labels) + code) for code, label in enumerate(run.labels)] + [-1])

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from .run_arrays import Columns, Floats
+from .run_arrays import Floats, RunArrays
 
 
-def disagreements(run: Columns, most: int) -> list[str]:
+def disagreements(run: RunArrays, most: int) -> list[str]:
     """The ids of at most `most` verdicts that differ from people's, the worst first.
 
     A wrong winner is the worse the surer the judge was (without a certainty: least); a text's score the further its

@@ -1,172 +1,68 @@
-"""A run to its evaluation: which figures apply, in the order in which a reader asks for them."""
+"""A run to its evaluation: every metric that applies, by section, and the rows of tables and plots."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..data import Judged, Usage
-from ..stats.proportions import Proportion
-from ..stats.resampling import Estimate
-from . import calibration_metrics, label_metrics, score_metrics
-from .measure_factories import plain, told
-from .prediction_powered_metrics import powered
-from .ranking_metrics import Scale
+from ..data import Judged
+from .metric import THRESHOLD, MetricOptions, measures_of, usable_metrics
+from .metrics.agreement import confusion_table, label_rows
+from .metrics.calibration import reliability
+from .metrics.correlation import histograms, strata
+from .metrics.selective import curve
+from .metrics.systems import system_rows
 from .results import Evaluation, Measure
-from .run_arrays import PAIR, Columns, columns
+from .run_arrays import RunArrays, run_arrays
 from .run_signature import signature_line
-from .running_counts import Tally
-
-ORDER = (
-    "agreement", "people", "baselines", "correlation", "choice", "calibration", "selective", "bias", "systems",
-    "powered", "findings", "cost",
-)  # fmt: skip
-HIGH = 0.8  # the certainty from which arXiv 2406.11657 calls a verdict sure
-
-
-@dataclass(frozen=True)
-class Read:
-    """A run that has been read once."""
-
-    columns: Columns
-    tally: Tally
-    scale: Scale | None
-
-
-def read(verdicts: Iterable[Judged], scale: Scale | None = None) -> Read:
-    """Take in verdicts, one at a time.
-
-    Args:
-        scale: of the judge's scores, where it always has the same.
-    """
-    tally = Tally(scale=scale)
-    return Read(columns(_told_to(tally, verdicts)), tally, scale)
+from .sections import in_order, section_title
 
 
 def evaluate(
-    verdicts: Iterable[Judged] | Read,
+    verdicts: Iterable[Judged] | RunArrays,
     identity: Mapping[str, Any],
     *,
-    threshold: float = HIGH,
-    own: Iterable[str] = (),
+    threshold: float = THRESHOLD,
+    judge_systems: Iterable[str] = (),
     seed: int = 0,
 ) -> Evaluation:
-    """Everything that can be said of a run; unscored verdicts are counted and excluded from every other figure.
+    """Every measure of a run; unscored verdicts count in coverage and are excluded from every other measure.
 
     Args:
-        verdicts: a run, or what `read` took in of it.
-        identity: what the run's manifest says of the judge; becomes the signature.
-        threshold: of certainty, from which a verdict is sure.
-        own: names of systems that are the judge itself, or of its family.
+        verdicts: of a run, or the arrays that `run_arrays` made of them.
+        identity: of the run's manifest: judge, settings, lm, data, ...; becomes the signature line.
+        threshold: certainty, in [0, 1], from which selective prediction keeps a verdict.
+        judge_systems: names of systems that are the judge itself, or of its family.
         seed: of everything that is resampled.
     """
-    taken = verdicts if isinstance(verdicts, Read) else read(verdicts)
-    run = taken.columns
-    winning, single = label_metrics.labelled(run), score_metrics.scored(run)
-    ranked = score_metrics.systems(run, seed)
-    table = label_metrics.confusion_table(run) if winning.n else None
-    sections = _sections(taken, threshold, frozenset(own), seed) | {
-        "systems": tuple(score_metrics.system_agreement(ranked))
-    }
+    run = verdicts if isinstance(verdicts, RunArrays) else run_arrays(verdicts)
+    options = MetricOptions(threshold=threshold, judge_systems=frozenset(judge_systems), seed=seed)
+    sections = _sections(run, options)
+    confusion = confusion_table(run) if run.labelled.n else None
     return Evaluation(
         signature=signature_line(identity, run.cases),
         judge=identity["judge"],
         cases=run.cases,
         scored=run.n,
-        labelled=winning.n + single.n,
+        labelled=run.labelled.n + run.rated.n,
         groups=len(set(run.group.tolist())),
         unscored=dict(sorted(run.unscored.items())),
-        sections={name: sections[name] for name in ORDER if sections[name]},
-        confusion=table,
-        labels=label_metrics.label_rows(table) if table else (),
-        reliability=calibration_metrics.reliability(run),
-        curve=calibration_metrics.curve(run),
-        histograms=score_metrics.histograms(run),
-        systems=ranked,
-        strata=score_metrics.strata(run, seed),
+        noted=run.noted,
+        note=run.note,
+        sections=sections,
+        titles={name: section_title(name) for name in sections},
+        confusion=confusion,
+        labels=label_rows(confusion) if confusion else (),
+        reliability=reliability(run),
+        curve=curve(run),
+        histograms=histograms(run),
+        systems=system_rows(run, seed),
+        strata=strata(run, seed),
         usage=run.usage,
     )
 
 
-def _sections(taken: Read, threshold: float, own: frozenset[str], seed: int) -> dict[str, tuple[Measure, ...]]:
-    run, tally = taken.columns, taken.tally
-    same_scale = taken.scale is not None and taken.scale == run.human_scale
-    found = {
-        "agreement": _coverage(run),
-        "correlation": (
-            *score_metrics.correlated(run, seed, same_scale=same_scale),
-            *score_metrics.pair_correlation(run, seed),
-        ),
-        "people": (*label_metrics.ceiling(run, seed), *score_metrics.person(run, seed)),
-        "choice": _choices(tally),
-        "calibration": calibration_metrics.calibrated(run, seed),
-        "selective": calibration_metrics.selected(run, seed, threshold),
-        "powered": powered(run),
-        "findings": _findings(tally),
-        "cost": _cost(run),
-        "baselines": (),
-        "bias": (),
-    }
-    if label_metrics.labelled(run).n:
-        found["agreement"] = (*_coverage(run), *label_metrics.agreement(run, seed))
-        found["baselines"] = label_metrics.baselines(run)
-    if run.labels[:3] == PAIR:
-        found["bias"] = label_metrics.biases(run, seed, own)
-    return {name: tuple(figures) for name, figures in found.items()}
-
-
-def _told_to(tally: Tally, verdicts: Iterable[Judged]) -> Iterator[Judged]:
-    for judged in verdicts:
-        tally.add(judged)
-        yield judged
-
-
-def _coverage(run: Columns) -> Iterator[Measure]:
-    told_reasons = ", ".join(f"{n:,} {reason}" for reason, n in run.unscored.most_common())
-    what = "cases with a verdict; every other figure is of these"
-    yield _proportion("coverage", Proportion(run.n, run.cases), what, told_reasons)
-
-
-def _choices(tally: Tally) -> Iterator[Measure]:
-    choices = tally.choices
-    if not (n := choices.gains.n):
-        return
-    yield plain("rank", choices.ranks.value, n, "mean place of the right answer, 1 the best")
-    yield plain("nDCG", choices.gains.value, n, "how high the right answer stands, mean over questions")
-    pooled = choices.answers.total()
-    yield plain("nDCG pooled", choices.pooled_ndcg, pooled, "the answers of all questions in one list")
-    if choices.errors.n:
-        what = "squared error of scores 0..10 against 10 for the right answer, else 0"
-        yield plain("MSE", choices.errors.value, choices.errors.n, what)
-
-
-def _findings(tally: Tally) -> Iterator[Measure]:
-    """What the chains wrote on the way: factors added for a person, texts rewritten."""
-    factors, corrections = tally.factors, tally.corrections
-    if factors.guidelines:
-        each = f"factors added for the person, of all; {factors.added_each:.2f} a guideline"
-        yield _proportion("added", factors.share_added, each)
-        if factors.added:
-            yield _proportion("exclusions", factors.exclusions, "of the added factors, ask to leave something out")
-        for name, value in factors.pooled().items():
-            what = "weights by preference against weights by the explanation of the right answer"
-            yield plain(f"explained {name}", value, factors.weights.total(), what)
-    if corrections.after.n:
-        gain = f"mean score {corrections.before.value:.2f} -> {corrections.after.value:.2f}"
-        yield _proportion("improved", corrections.improved, f"rewritten texts that score higher; {gain}")
-
-
-def _proportion(name: str, proportion: Proportion, what: str, note: str = "") -> Measure:
-    figure = Estimate(proportion.value, *proportion.interval, proportion.n, proportion.n)
-    return told(name, figure, what, note, is_share=True)
-
-
-def _cost(run: Columns) -> Iterator[Measure]:
-    usage, n = run.usage, run.cases
-    if usage == Usage():  # nothing was asked, or not by dicast
-        return
-    yield plain("calls", usage.calls / n, n, "LM calls a case, those that the cache answered not among them")
-    tokens = usage.prompt_tokens + usage.completion_tokens
-    yield plain("tokens", tokens / n, n, "tokens a case, prompt and completion")
-    yield plain("seconds", usage.seconds / n, n, "model seconds a case, summed over calls")
-    if usage.cost is not None:
-        yield plain("dollars", usage.cost / n, n, "US dollars a case")
+def _sections(run: RunArrays, options: MetricOptions) -> dict[str, tuple[Measure, ...]]:
+    measures: dict[str, tuple[Measure, ...]] = {}
+    for metric in usable_metrics():
+        if computed := measures_of(metric, run, options):
+            measures[metric.section] = (*measures.get(metric.section, ()), *computed)
+    return {name: measures[name] for name in in_order(set(measures))}

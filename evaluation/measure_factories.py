@@ -1,56 +1,63 @@
-"""Estimates told as measures: what each kind of figure has beside its value."""
+"""Convert estimates to measures: value, interval, n and description."""
 
 import math
 from dataclasses import replace
 
 from numpy.typing import ArrayLike
 
-from ..stats.resampling import Estimate, Groups, mean, share
+from ..stats.resampling import Estimate, Groups, mean, proportion
 from .results import Measure
 
 
-def told(
-    name: str, figure: Estimate, what: str, note: str = "", *, neutral: float | None = None, is_share: bool = False
-) -> Measure:
-    """An estimate as a measure; what is not defined has no value, and says so."""
-    known = not math.isnan(figure.value)
-    bounded = known and not math.isnan(figure.low)
+def to_measure(
+    name: str, estimate: Estimate, description: str, note: str = "", *,
+    null_value: float | None = None, is_proportion: bool = False,
+) -> Measure:  # fmt: skip
+    """An estimate as a measure; where it is not defined, the measure has no value and its note says so."""
+    defined = not math.isnan(estimate.value)
+    bounded = defined and not math.isnan(estimate.low)
     return Measure(
         name=name,
-        value=figure.value if known else None,
-        low=figure.low if bounded else None,
-        high=figure.high if bounded else None,
-        n=figure.n,
-        groups=figure.groups if figure.groups < figure.n else None,
-        what=what,
-        note=note or ("" if known else "not defined on these cases"),
-        kind="share" if is_share else "number",
-        neutral=neutral,
+        value=estimate.value if defined else None,
+        low=estimate.low if bounded else None,
+        high=estimate.high if bounded else None,
+        n=estimate.n,
+        groups=estimate.groups if estimate.groups < estimate.n else None,
+        effective_n=estimate.effective_n,
+        description=description,
+        note=note or ("" if defined else "not defined on these cases"),
+        kind="proportion" if is_proportion else "number",
+        null_value=null_value,
     )
 
 
-def rate(
-    name: str, hits: ArrayLike, groups: Groups, what: str, note: str = "", *, neutral: float | None = None
+def proportion_measure(
+    name: str, hits: ArrayLike, groups: Groups, description: str, note: str = "", *, null_value: float | None = None
 ) -> Measure:
-    """The share of cases that are hits."""
-    return told(name, share(hits, groups), what, note, neutral=neutral, is_share=True)
+    """The proportion of cases that are hits.
+
+    Args:
+        hits: (n,) truth values.
+        groups: (n,) the group of each case.
+    """
+    return to_measure(name, proportion(hits, groups), description, note, null_value=null_value, is_proportion=True)
 
 
-def mean_rate(name: str, shares: ArrayLike, groups: Groups, what: str) -> Measure:
-    """The mean of shares, one a case."""
-    return told(name, within(mean(shares, groups), 0, 1), what, is_share=True)
+def mean_proportion_measure(name: str, proportions: ArrayLike, groups: Groups, description: str) -> Measure:
+    """The mean of (n,) proportions, one per case."""
+    return to_measure(name, clip_interval(mean(proportions, groups), 0, 1), description, is_proportion=True)
 
 
-def within(figure: Estimate, low: float, high: float) -> Estimate:
-    """With an interval that does not leave the range of the figure, as a mean's may on few cases."""
-    return replace(figure, low=max(figure.low, low), high=min(figure.high, high))
+def clip_interval(estimate: Estimate, low: float, high: float) -> Estimate:
+    """With an interval inside the range of the statistic: that of a mean may leave it on few cases."""
+    return replace(estimate, low=max(estimate.low, low), high=min(estimate.high, high))
 
 
-def gap(name: str, figure: Estimate, what: str) -> Measure:
-    """A difference of shares, 0 where there is none."""
-    return told(name, figure, what, neutral=0.0, is_share=True)
+def difference_measure(name: str, estimate: Estimate, description: str) -> Measure:
+    """A difference of proportions; 0 is no difference."""
+    return to_measure(name, estimate, description, null_value=0.0, is_proportion=True)
 
 
-def plain(name: str, value: float, n: int, what: str, note: str = "") -> Measure:
-    """A figure without an interval."""
-    return told(name, Estimate(value, math.nan, math.nan, n, n), what, note)
+def point_measure(name: str, value: float, n: int, description: str, note: str = "") -> Measure:
+    """A value without an interval."""
+    return to_measure(name, Estimate(value, math.nan, math.nan, n, n), description, note)

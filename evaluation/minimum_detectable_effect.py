@@ -41,7 +41,7 @@ def sensitivity(test: PairedTest) -> Sensitivity | None:
         return None
     if _groups(figure) < FEWEST_GROUPS:
         return Sensitivity(None, None, FEWEST_GROUPS)
-    found = _of_interval(figure) if test.alone is None else _of_accuracies(figure, sum(test.alone))
+    found = _of_interval(figure) if test.discordant is None else _of_accuracies(figure, sum(test.discordant))
     if found is None or found.labels is None:
         return found
     return Sensitivity(found.detectable, max(found.labels, math.ceil(FEWEST_GROUPS * figure.n / _groups(figure))))

@@ -1,4 +1,4 @@
-"""What an evaluation says, as JSON: figures with intervals by section, and the rows of its tables and plots."""
+"""The records of an evaluation, as JSON: measures with intervals by section, and the rows of its tables and plots."""
 
 from typing import Literal
 
@@ -9,40 +9,45 @@ from ..data.case import Record
 
 
 class Measure(Record):
-    """One figure with its 95 % interval."""
+    """One metric's value on a run, with its 95 % interval."""
 
     name: str
     value: float | None = Field(default=None, description="None: not defined on these cases; `note` says why")
-    low: float | None = None
-    high: float | None = None
-    n: int = Field(default=0, description="cases that it is of")
+    low: float | None = Field(default=None, description="lower end of the interval; None: no interval")
+    high: float | None = Field(default=None, description="upper end of the interval")
+    n: int = Field(default=0, description="cases that the value is computed on")
     groups: int | None = Field(default=None, description="independent groups (prompts, persons), when fewer than n")
-    what: str = Field(default="", description="its meaning in words")
-    note: str = ""
-    kind: Literal["share", "number"] = Field(default="number", description="a share in [0, 1] is told in percent")
-    neutral: float | None = Field(default=None, description="the value of a judge that is not biased, or no better")
+    effective_n: float | None = Field(
+        default=None, description="of a proportion: independent cases that would give the same variance"
+    )
+    description: str = Field(default="", description="the meaning of the value in words")
+    note: str = Field(default="", description="what a reader must know of this value")
+    kind: Literal["proportion", "number"] = Field(
+        default="number", description="a proportion, or a difference of two, is shown in percent"
+    )
+    null_value: float | None = Field(
+        default=None, description="the value of a judge without this bias, or without a difference"
+    )
 
 
 class PairedTest(Record):
-    """One test of a difference between two runs on the same cases.
-
-    Attributes:
-        alone: of shares, cases that are right by the first run alone, and by the second alone.
-    """
+    """One test of a difference between two runs on the same cases."""
 
     name: str
-    difference: Measure
-    alone: tuple[int, int] | None = None
+    difference: Measure = Field(description="first run less second")
+    discordant: tuple[int, int] | None = Field(
+        default=None, description="of proportions: cases that only the first run has right, and only the second"
+    )
     p: float | None = None
     p_holm: float | None = Field(default=None, description="adjusted for all tests of the table (Holm 1979)")
-    note: str = ""
+    note: str = Field(default="", description="the test, and what limits it")
 
 
 class ConfusionTable(Record):
     """How often the judge says the column's label where people say the row's."""
 
     labels: tuple[str, ...]
-    counts: tuple[tuple[int, ...], ...]
+    counts: tuple[tuple[int, ...], ...] = Field(description="(labels, labels), rows people, columns the judge")
 
 
 class LabelRow(Record):
@@ -53,14 +58,14 @@ class LabelRow(Record):
     recall: float | None
     f1: float | None
     support: int = Field(description="cases that people give the label")
-    predicted: int
+    predicted: int = Field(description="cases that the judge gives the label")
 
 
 class Bin(Record):
     """Verdicts of about the same certainty."""
 
-    low: float
-    high: float
+    low: float = Field(description="certainty, exclusive but for 0")
+    high: float = Field(description="certainty, inclusive")
     certainty: float = Field(description="mean in the bin")
     accuracy: Measure
 
@@ -69,14 +74,14 @@ class CurvePoint(Record):
     """The verdicts at or above a certainty."""
 
     threshold: float
-    coverage: float = Field(description="share of the labelled verdicts that is kept")
+    coverage: float = Field(description="proportion of the labelled verdicts at or above the threshold")
     accuracy: Measure
 
 
 class Histogram(Record):
-    """How often scores fall between the edges, on the judge's and on people's scale."""
+    """How often scores fall between the edges, on the judge's or on people's scale."""
 
-    whose: str
+    whose: str = Field(description="judge or people")
     edges: tuple[float, ...]
     counts: tuple[int, ...]
 
@@ -90,16 +95,16 @@ class SystemRow(Record):
 
 
 class Stratum(Record):
-    """Pairs of one difficulty, by how far people's scores lie apart."""
+    """Pairs of one difficulty, by how far human scores lie apart."""
 
     name: str
-    low: float
-    high: float
+    low: float = Field(description="distance of the two human scores, exclusive")
+    high: float = Field(description="distance of the two human scores, inclusive")
     measures: tuple[Measure, ...]
 
 
 class Branch(Record):
-    """What the first n criteria alone would have said."""
+    """What the first n criteria would have given by themselves."""
 
     n: int
     full: int = Field(description="cases that have n criteria; the others have all of theirs")
@@ -107,21 +112,22 @@ class Branch(Record):
 
 
 class Evaluation(Record):
-    """Everything that is said of one run.
-
-    `sections` holds the figures by the question that they answer, in reading order; a section that does not apply is
-    left out.
-    """
+    """All measures of one run."""
 
     format: int = 1
-    signature: str = Field(description="judge|structure|model|n|data|seed|version: what reproduces the figures")
+    signature: str = Field(description="judge|structure|model|n|data|seed|version: what reproduces the measures")
     judge: str
     cases: int
-    scored: int
+    scored: int = Field(description="cases with a verdict")
     labelled: int = Field(description="scored and with a human label")
-    groups: int
+    groups: int = Field(description="independent groups (prompts, persons) of the scored cases")
     unscored: dict[str, int] = Field(default_factory=dict, description="reason: how many")
-    sections: dict[str, tuple[Measure, ...]] = Field(default_factory=dict)
+    noted: int = Field(default=0, description="verdicts with a note")
+    note: str = Field(default="", description="one of the notes")
+    sections: dict[str, tuple[Measure, ...]] = Field(
+        default_factory=dict, description="measures by section, in reading order; without sections that do not apply"
+    )
+    titles: dict[str, str] = Field(default_factory=dict, description="the title of each section")
     confusion: ConfusionTable | None = None
     labels: tuple[LabelRow, ...] = ()
     reliability: tuple[Bin, ...] = ()
@@ -133,8 +139,10 @@ class Evaluation(Record):
     usage: Usage = Usage()
 
     def measure(self, name: str) -> Measure | None:
-        """The first figure of this name in any section."""
-        return next((one for section in self.sections.values() for one in section if one.name == name), None)
+        """The first measure of this name in any section."""
+        return next(
+            (measure for section in self.sections.values() for measure in section if measure.name == name), None
+        )
 
 
 class Comparison(Record):
@@ -143,6 +151,6 @@ class Comparison(Record):
     first: str
     second: str
     cases: int = Field(description="labelled cases that both scored")
-    only_first: int
-    only_second: int
+    only_first: int = Field(description="cases that only the first run scored")
+    only_second: int = Field(description="cases that only the second run scored")
     tests: tuple[PairedTest, ...] = ()

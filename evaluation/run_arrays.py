@@ -1,13 +1,14 @@
-"""A run as arrays, one entry a scored verdict, in the order of case ids: what the statistics are taken of.
+"""A run as arrays, one entry per scored verdict in the order of case ids: the input of every metric.
 
-Codes are indices into `labels`; -1 and NaN mean missing. Texts, findings and rationales are not kept, so 100,000
-verdicts take some tens of megabytes.
+Codes are indices into `labels`; -1 and NaN mean missing. Texts and rationales are not kept, so 100,000 verdicts take
+some tens of megabytes.
 """
 
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,23 +16,34 @@ from numpy.typing import NDArray
 
 from ..data import Judged, Scores, Usage, Winner
 from ..data.case import Label
+from ..stats.agreement import ratio
+from .evidence_arrays import CorrectionArrays, FactorArrays, correction_arrays, factor_arrays, factors_of
 
 Codes = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+ScoreScale = tuple[float, float]
 PAIR = ("a", "b", "tie")
+OF_CASES = ("case_group", "case_scored")  # arrays with an entry per case, scored or not
 
 
-@dataclass(frozen=True)
-class Columns:
-    """The scored verdicts of a run, n of them, beside the counts of all.
+@dataclass(frozen=True, eq=False)
+class RunArrays:
+    """The n scored verdicts of a run, and counts of all its cases.
 
-    Verdicts of pairs and choices have `judge` and `human` codes; a judge's pair of scores may stand beside them. Single
-    texts have `score` and `human_score`.
+    Verdicts of pairs and choices have `judge` and `human` codes; single texts have `score` and `human_score`.
+    `candidate_scores` holds the judge's scores of the candidates of either.
     """
 
     cases: int
-    unscored: Counter[str]
-    usage: Usage
+    unscored: Counter[str]  # reason: cases
+    usage: Usage  # of all cases
+    noted: int  # verdicts with a note
+    note: str  # one of the notes: the first in alphabetical order
+    score_scale: ScoreScale | None  # of the judge's scores, where it is always the same
+    human_scale: ScoreScale | None  # of the human scores, where all are on one
+    case_group: Codes  # (cases,) group of every case, scored or not, in the order of ids
+    case_scored: Flags  # (cases,)
     labels: tuple[str, ...]  # a, b, tie; for choices the indices
     ids: tuple[str, ...]
     group: Codes
@@ -42,53 +54,118 @@ class Columns:
     certainty: Floats
     distribution: Floats  # (n, labels); rows of NaN where the judge gave none
     votes: Codes  # (n, most votes of a case)
-    vote_certainty: Floats  # alike, in [0, 1]
-    human_gap: Floats  # people's score of a minus that of b, where both were scored
+    vote_certainty: Floats  # (n, most votes of a case), in [0, 1]
+    human_difference: Floats  # human score of a minus that of b, where both were scored
     score: Floats
     human_score: Floats
-    human_scale: tuple[float, float] | None  # of people's scores, when they are all on one
+    candidate_scores: Floats  # (n, most candidates that a verdict scores)
+    human_candidate_scores: Floats  # (n, most candidates that people score)
+    scored_separately: Flags  # each score is of a candidate that the judge read without the others
     ratings: Floats  # (n, most votes of a case): single annotators' scores of single texts
-    by_order: Codes  # (n, 2): the winner that the order ab, and that ba, names alone
+    by_order: Codes  # (n, 2): the winner in the order ab, and in the order ba
     consistent: Codes  # both orders name the same winner; 0, 1
-    length_gap: Floats  # characters of a minus those of b
+    length_difference: Floats  # characters of a minus those of b
     length: Floats  # characters of a single text
     system: Codes  # (n, 2) of the candidates of a pair, (n, 1) of single texts
     systems: tuple[str, ...]
+    factors: FactorArrays
+    corrections: CorrectionArrays
 
     @property
     def n(self) -> int:
         return len(self.ids)
 
-    def rows(self, mask: NDArray[np.bool_]) -> "Columns":
-        """The verdicts where `mask` is true; counts of all cases stay."""
-        names = [name for name, value in vars(self).items() if isinstance(value, np.ndarray)]
-        kept = {name: getattr(self, name)[mask] for name in names}
-        ids = tuple(one for one, keep in zip(self.ids, mask.tolist(), strict=True) if keep)
-        return Columns(**{**vars(self), **kept, "ids": ids})
+    @property
+    def is_of_pairs(self) -> bool:
+        return self.labels[:3] == PAIR
+
+    def rows(self, mask: Flags) -> "RunArrays":
+        """The verdicts where `mask`, (n,), is true; counts of all cases stay."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        parts = {
+            name: value[mask]
+            for name, value in values.items()
+            if isinstance(value, np.ndarray) and name not in OF_CASES
+        }
+        ids = tuple(name for name, selected in zip(self.ids, mask.tolist(), strict=True) if selected)
+        evidence = {"factors": self.factors.rows(mask), "corrections": self.corrections.rows(mask)}
+        return RunArrays(**values | parts | evidence | {"ids": ids})
+
+    @cached_property
+    def pairs(self) -> "RunArrays":
+        """The verdicts of pairs: none of a run of choices or single texts; without the choices of a mixed run."""
+        letters = (self.judge < len(PAIR)) & (self.human < len(PAIR))
+        return self.rows(letters & self.is_of_pairs)
+
+    @cached_property
+    def labelled(self) -> "RunArrays":
+        """The verdicts with a winner and a human winner."""
+        return self.rows((self.judge >= 0) & (self.human >= 0))
+
+    @cached_property
+    def rated(self) -> "RunArrays":
+        """The single texts that both the judge and people scored."""
+        return self.rows(~np.isnan(self.score) & ~np.isnan(self.human_score))
+
+    @cached_property
+    def with_certainty(self) -> "RunArrays":
+        """The labelled verdicts that state a certainty."""
+        return self.labelled.rows(~np.isnan(self.labelled.certainty))
+
+    @property
+    def both_orders_correct(self) -> Flags:
+        """(n,) whether the winners in both orders are the human one; where no order was shown, the verdict's winner.
+
+        A calibration head can change the verdict, not these."""
+        unordered = (self.by_order < 0).all(axis=1)
+        both = (self.by_order == self.human[:, None]).all(axis=1)
+        correct = np.where(unordered, self.judge == self.human, both)
+        return np.asarray(correct & (self.consistent == 1) & (self.human >= 0), dtype=np.bool_)
+
+    @property
+    def vote_proportions(self) -> Floats:
+        """(n, labels): the proportion of the votes for each label; NaN without votes."""
+        counts = [(self.votes == label).sum(axis=1) for label in range(len(self.labels))]
+        table = np.stack(counts, axis=1).astype(np.float64)
+        return ratio(table, table.sum(axis=1, keepdims=True))
 
 
-def columns(verdicts: Iterable[Judged]) -> Columns:
+def run_arrays(verdicts: Iterable[Judged], score_scale: ScoreScale | None = None) -> RunArrays:
     """Read verdicts, one at a time.
 
-    A person's two scores of a pair count as a label: the higher one wins, equal ones tie.
+    Two human scores of a pair count as a label: the higher one wins, equal scores tie.
+
+    Args:
+        verdicts: of cases with distinct ids, in any order.
+        score_scale: lowest and highest score of the judge, where they are always the same.
     """
-    cases, unscored, usage, rows = 0, Counter[str](), Usage(), list[dict[str, Any]]()
+    unscored, usage, rows, cases = Counter[str](), Usage(), list[dict[str, Any]](), list[tuple[str, str, bool]]()
+    noted, note = 0, ""
     for judged in verdicts:
-        cases += 1
+        cases.append((judged.case_id, judged.group or judged.case_id, judged.status == "scored"))
         usage = usage + judged.usage
+        if judged.notes:
+            noted, note = noted + 1, min([*([note] if note else []), *judged.notes])
         if judged.status == "scored":
             rows.append(_row(judged))
         else:
             unscored[judged.reason or judged.status] += 1
+    cases.sort()
     rows.sort(key=lambda row: row["id"])
     labels = _labels(rows)
     scales = {row["scale"] for row in rows if row["scale"] is not None}
     code = {label: index for index, label in enumerate(labels)}
     groups, aspects, systems = (_Names(), _Names(), _Names())
-    return Columns(
-        cases=cases,
+    return RunArrays(
+        cases=len(cases),
         unscored=unscored,
         usage=usage,
+        noted=noted,
+        note=note,
+        score_scale=score_scale,
+        human_scale=scales.pop() if len(scales) == 1 else None,
+        case_group=_codes(groups.code(group) for _, group, _ in cases),
+        case_scored=np.fromiter((scored for *_, scored in cases), dtype=np.bool_),
         labels=labels,
         ids=tuple(row["id"] for row in rows),
         group=_codes(groups.code(row["group"] or row["id"]) for row in rows),
@@ -97,30 +174,31 @@ def columns(verdicts: Iterable[Judged]) -> Columns:
         judge=_codes(code.get(row["winner"], -1) for row in rows),
         human=_codes(code.get(row["label"], -1) for row in rows),
         certainty=_floats(row["certainty"] for row in rows),
-        distribution=_matrix([_shares(row["distribution"], labels) for row in rows], len(labels)),
-        votes=_padded([[code.get(vote, -1) for vote in row["votes"]] for row in rows], -1).astype(np.int64),
-        vote_certainty=_padded([row["vote_certainty"] for row in rows], math.nan),
-        human_gap=_floats(row["human_gap"] for row in rows),
+        distribution=_matrix([_probabilities(row["distribution"], labels) for row in rows], len(labels)),
+        votes=_padded_codes([[code.get(vote, -1) for vote in row["votes"]] for row in rows]),
+        vote_certainty=_padded([row["vote_certainty"] for row in rows]),
+        human_difference=_floats(row["human_difference"] for row in rows),
         score=_floats(row["score"] for row in rows),
         human_score=_floats(row["human_score"] for row in rows),
-        human_scale=scales.pop() if len(scales) == 1 else None,
-        ratings=_padded([row["ratings"] for row in rows], math.nan),
-        by_order=_padded([[code.get(row["orders"].get(order), -1) for order in ("ab", "ba")] for row in rows], -1)
-        .reshape(-1, 2)
-        .astype(np.int64),
+        candidate_scores=_padded([row["scores"] for row in rows]),
+        human_candidate_scores=_padded([row["human_scores"] for row in rows]),
+        scored_separately=np.fromiter((row["separately"] for row in rows), dtype=np.bool_),
+        ratings=_padded([row["ratings"] for row in rows]),
+        by_order=_padded_codes([[code.get(row["orders"].get(order), -1) for order in ("ab", "ba")] for row in rows], 2),
         consistent=_codes(-1 if row["consistent"] is None else int(row["consistent"]) for row in rows),
-        length_gap=_floats(row["length_gap"] for row in rows),
+        length_difference=_floats(row["length_difference"] for row in rows),
         length=_floats(row["length"] for row in rows),
-        system=_padded([[systems.code(name) if name else -1 for name in row["systems"]] for row in rows], -1).astype(
-            np.int64
-        ),
+        system=_padded_codes([[systems.code(name) if name else -1 for name in row["systems"]] for row in rows]),
         systems=tuple(systems),
+        factors=factor_arrays(row["factors"] for row in rows),
+        corrections=correction_arrays(row["corrections"] for row in rows),
     )
 
 
 def _row(judged: Judged) -> dict[str, Any]:
-    scores = judged.label.values if isinstance(judged.label, Scores) else ()
+    human_scores = judged.label.values if isinstance(judged.label, Scores) else ()
     single = judged.winner is None and judged.scores is not None and len(judged.scores) == 1
+    scored = [finding for finding in judged.findings if finding.scores]
     pair = len(judged.lengths) == 2
     votes = [vote for vote in judged.votes if vote.winner is not None]
     return {
@@ -133,47 +211,56 @@ def _row(judged: Judged) -> dict[str, Any]:
         "distribution": None if judged.winner is None else judged.distribution,
         "votes": [str(vote.winner) for vote in votes],
         "vote_certainty": [_certainty(vote) for vote in votes],
-        "human_gap": scores[0] - scores[1] if len(scores) == 2 else None,
+        "human_difference": human_scores[0] - human_scores[1] if len(human_scores) == 2 else None,
         "score": judged.scores[0] if single and judged.scores else None,
-        "human_score": scores[0] if single and len(scores) == 1 else None,
+        "human_score": human_scores[0] if single and len(human_scores) == 1 else None,
+        "scores": judged.scores or (),
+        "human_scores": human_scores,
+        "separately": single or (bool(scored) and all(finding.order is None for finding in scored)),
         "ratings": [vote.values[0] for vote in judged.votes if single and isinstance(vote, Scores)],
         "scale": (judged.label.lo, judged.label.hi) if isinstance(judged.label, Scores) else None,
         "orders": judged.order_winners,
         "consistent": judged.consistent,
-        "length_gap": judged.lengths[0] - judged.lengths[1] if pair else None,
+        "length_difference": judged.lengths[0] - judged.lengths[1] if pair else None,
         "length": judged.lengths[0] if len(judged.lengths) == 1 else None,
         "systems": judged.systems if len(judged.systems) <= 2 else (),
+        "factors": factors_of(judged),
+        "corrections": [(_number(fix.before), _number(fix.after)) for fix in judged.corrections],
     }
 
 
 def _labels(rows: Sequence[dict[str, Any]]) -> tuple[str, ...]:
     """a, b, tie when any verdict or label is a letter; then the indices of choices in their order."""
-    found = {
+    names = {
         name
         for row in rows
         for name in (row["winner"], row["label"], *row["votes"], *(row["distribution"] or ()))
         if name is not None
     }
-    letters = PAIR if found & {"a", "b"} or found == {"tie"} else ()
-    others = sorted((name for name in found if name not in letters), key=lambda name: (name == "tie", name.zfill(6)))
+    letters = PAIR if names & {"a", "b"} or names == {"tie"} else ()
+    others = sorted((name for name in names if name not in letters), key=lambda name: (name == "tie", name.zfill(6)))
     return (*letters, *others)
 
 
 def _certainty(vote: Label) -> float:
-    return vote.certainty if isinstance(vote, Winner) and vote.certainty is not None else math.nan
+    return _number(vote.certainty) if isinstance(vote, Winner) else math.nan
 
 
-def _shares(distribution: dict[str, float] | None, labels: tuple[str, ...]) -> list[float]:
+def _probabilities(distribution: dict[str, float] | None, labels: tuple[str, ...]) -> list[float]:
     if distribution is None:
         return [math.nan] * len(labels)
     return [distribution.get(label, 0.0) for label in labels]
 
 
 class _Names(dict[str, int]):
-    """Names by the code that each got when it was first met."""
+    """Names by the code that each got when it first appeared."""
 
     def code(self, name: str) -> int:
         return self.setdefault(name, len(self))
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
 
 
 def _codes(values: Iterable[int]) -> Codes:
@@ -181,13 +268,17 @@ def _codes(values: Iterable[int]) -> Codes:
 
 
 def _floats(values: Iterator[float | None]) -> Floats:
-    return np.fromiter((math.nan if value is None else value for value in values), dtype=np.float64)
+    return np.fromiter(map(_number, values), dtype=np.float64)
 
 
 def _matrix(rows: list[list[float]], width: int) -> Floats:
     return np.asarray(rows, dtype=np.float64).reshape(len(rows), width)
 
 
-def _padded(rows: list[list[Any]], missing: float) -> Floats:
-    width = max(map(len, rows), default=0)
+def _padded(rows: list[Any], width: int = 0, missing: float = math.nan) -> Floats:
+    width = max([width, *map(len, rows)])
     return _matrix([[*row, *[missing] * (width - len(row))] for row in rows], width)
+
+
+def _padded_codes(rows: list[list[int]], width: int = 0) -> Codes:
+    return _padded(rows, width, -1).astype(np.int64)

@@ -21,7 +21,7 @@ from ..data.case import Record
 from ..data.rows import explain
 from ..engines.jsonl import write_whole
 from ..errors import DeclarationError
-from ..evaluation import Proportion
+from ..stats.proportions import Proportion
 from .judge import Judge
 from .judge_record import JudgeRecord, as_json, from_record, same_structure, to_record
 from .registry import JUDGE_SUFFIX

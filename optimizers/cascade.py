@@ -15,9 +15,9 @@ from pydantic import Field
 from ..data import Case, Judged
 from ..data.case import Record
 from ..errors import DataError
-from ..evaluation.measure_factories import rate
+from ..evaluation.measure_factories import proportion_measure
 from ..evaluation.results import Measure
-from ..evaluation.run_arrays import columns
+from ..evaluation.run_arrays import run_arrays
 from ..judging.cascade import Cascade
 from ..judging.judge import Judge
 from ..judging.judge_file import read
@@ -151,7 +151,7 @@ def _stage(name: str, run: Sequence[Judged]) -> tuple[list[float], list[bool]]:
 
 def _costs(runs: Sequence[Sequence[Judged]]) -> tuple[Unit, list[float]]:
     """What a verdict of each judge costs: tokens where these are known of all."""
-    read_runs = [columns(run) for run in runs]
+    read_runs = [run_arrays(run) for run in runs]
     tokens = [cost_per_verdict(run, "tokens") for run in read_runs]
     return (
         ("calls", [cost_per_verdict(run) for run in read_runs]) if any(map(math.isnan, tokens)) else ("tokens", tokens)
@@ -161,7 +161,7 @@ def _costs(runs: Sequence[Sequence[Judged]]) -> tuple[Unit, list[float]]:
 def _accuracy(run: Sequence[Judged]) -> Measure:
     scored = [one for one in run if one.status == "scored"]
     hits = [one.winner == one.human_winner for one in scored]
-    return rate("accuracy", hits, [one.group for one in scored], "the verdict equals the human label")
+    return proportion_measure("accuracy", hits, [one.group for one in scored], "the verdict equals the human label")
 
 
 def _shares(certificate: CascadeCertificate, judges: int) -> Iterable[tuple[float | None, float | None, float | None]]:

@@ -20,7 +20,7 @@ from ..data import Judged, Usage
 from ..data.case import Record
 from ..engines.jsonl import write_whole
 from ..engines.ledger import Budget, Ledger, charge_to
-from ..evaluation.run_arrays import Columns
+from ..evaluation.run_arrays import RunArrays
 
 SAVED_EVERY = 2.0  # seconds: a kill forgets no more
 
@@ -148,7 +148,7 @@ class Spending:
         )
 
 
-def cost_per_verdict(run: Columns, unit: Literal["calls", "tokens"] = "calls") -> float:
+def cost_per_verdict(run: RunArrays, unit: Literal["calls", "tokens"] = "calls") -> float:
     """Calls or tokens per case, cached answers included, because the cache will not hold those of other cases.
 
     Tokens are an estimate where the cache does not know the length of its answers; NaN where it answered all so.

@@ -15,10 +15,8 @@ import numpy as np
 from ..data import Case
 from ..errors import DeclarationError
 from ..evaluation.compare import Figure, Tests, of_means, of_wholes, on_one_scale, recoded
-from ..evaluation.label_metrics import labelled
 from ..evaluation.results import PairedTest
-from ..evaluation.run_arrays import Columns, Floats
-from ..evaluation.score_metrics import scored
+from ..evaluation.run_arrays import Floats, RunArrays
 from ..registry import Registry
 
 CaseKind = Literal["pairs", "texts", "choices"]
@@ -45,11 +43,11 @@ class Objective:
 
     name: str
     summary: str
-    value: Callable[[Columns], float]
+    value: Callable[[RunArrays], float]
     greater_is_better: bool
     kinds: frozenset[CaseKind]
     uses_probabilities: bool = False
-    case_values: Callable[[Columns], Floats] | None = None
+    case_values: Callable[[RunArrays], Floats] | None = None
     statistic: Figure | None = None
 
     def is_better(self, value: float, than: float) -> bool:
@@ -66,7 +64,7 @@ class Objective:
 
 def mean_objective(
     name: str,
-    case_values: Callable[[Columns], Floats],
+    case_values: Callable[[RunArrays], Floats],
     *,
     summary: str,
     kinds: Iterable[CaseKind],
@@ -79,7 +77,7 @@ def mean_objective(
         case_values: the (n,) numbers of a run; NaN leaves a verdict out.
     """
 
-    def value(run: Columns) -> float:
+    def value(run: RunArrays) -> float:
         values = case_values(run)
         known = values[~np.isnan(values)]
         return float(known.mean()) if len(known) else math.nan
@@ -100,11 +98,11 @@ def statistic_objective(
     """
     kinds = frozenset(kinds)
 
-    def value(run: Columns) -> float:
+    def value(run: RunArrays) -> float:
         if kinds == TEXTS:
-            texts = scored(run)
+            texts = run.rated
             return statistic(texts.score, texts.human_score)
-        both = labelled(run)
+        both = run.labelled
         return statistic(both.judge, both.human)
 
     return Objective(name, summary, value, greater_is_better, kinds, statistic=statistic)
@@ -157,7 +155,7 @@ def objective_for(name: str | None, cases: Iterable[Case]) -> Objective:
 def paired_tests(objective: Objective) -> Tests:
     """The paired test of this objective, to be passed to `evaluation.compare`; none where `compare` has it already."""
 
-    def tests(first: Columns, second: Columns, seed: int) -> Iterator[PairedTest]:
+    def tests(first: RunArrays, second: RunArrays, seed: int) -> Iterator[PairedTest]:
         if objective.name in TESTED_BY_COMPARE:
             return
         if objective.case_values is not None:
@@ -170,7 +168,7 @@ def paired_tests(objective: Objective) -> Tests:
 
 
 def _test_of_means(
-    objective: Objective, case_values: Callable[[Columns], Floats], first: Columns, second: Columns, seed: int
+    objective: Objective, case_values: Callable[[RunArrays], Floats], first: RunArrays, second: RunArrays, seed: int
 ) -> Iterator[PairedTest]:
     ours, theirs = case_values(first), case_values(second)
     known = ~(np.isnan(ours) | np.isnan(theirs))
@@ -180,7 +178,7 @@ def _test_of_means(
 
 
 def _test_of_winners(
-    objective: Objective, statistic: Figure, first: Columns, second: Columns, seed: int
+    objective: Objective, statistic: Figure, first: RunArrays, second: RunArrays, seed: int
 ) -> Iterator[PairedTest]:
     other, people = recoded(second, first.labels), first.human
     known = (first.judge >= 0) & (other >= 0) & (people >= 0)
@@ -190,7 +188,7 @@ def _test_of_winners(
 
 
 def _test_of_scores(
-    objective: Objective, statistic: Figure, first: Columns, second: Columns, seed: int
+    objective: Objective, statistic: Figure, first: RunArrays, second: RunArrays, seed: int
 ) -> Iterator[PairedTest]:
     people = first.human_score
     known = ~(np.isnan(first.score) | np.isnan(second.score) | np.isnan(people))

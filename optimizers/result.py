@@ -10,7 +10,7 @@ from ..data.case import Record
 from ..evaluation.compare import compare
 from ..evaluation.evaluate import evaluate
 from ..evaluation.results import Comparison, Evaluation, Measure, PairedTest
-from ..evaluation.run_arrays import columns
+from ..evaluation.run_arrays import run_arrays
 from .certificates.certificate import Check
 from .cost_account import cost_per_verdict
 from .objective import DEFAULTS, OBJECTIVES, TEXTS, Objective, paired_tests
@@ -81,7 +81,7 @@ def result(
             among the runs get no row.
         identity: of the signature lines; the judge's name is put in.
     """
-    taken = {name: columns(judged) for name, judged in runs.items()}
+    taken = {name: run_arrays(judged) for name, judged in runs.items()}
     rows = tuple(
         Row(
             name=name,
@@ -91,7 +91,7 @@ def result(
         )
         for name, judged in runs.items()
     )
-    others = taken | {name: columns(judged) for name, judged in bars.items() if name not in runs}
+    others = taken | {name: run_arrays(judged) for name, judged in bars.items() if name not in runs}
     comparisons = compare([(COMPILED, others.pop(COMPILED)), *others.items()], seed, more=paired_tests(objective))
     outcome, told = _outcome(comparisons, objective)
     if unbeaten := [name for one in comparisons if one.second in bars and (name := _unbeaten(one, objective))]:

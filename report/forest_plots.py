@@ -69,12 +69,14 @@ def forest(leads: Sequence[Lead], led: str = "") -> Chart | None:
 def biases(name: str, measures: Sequence[Measure]) -> list[Chart]:
     """Biases around the value of an unbiased judge, one chart for each such value and kind."""
     charts = []
-    known = [one for one in measures if one.neutral is not None and one.value is not None]
-    for neutral, kind in sorted({(one.neutral or 0.0, one.kind) for one in known}, key=lambda key: (key[1], -key[0])):
-        alike = [one for one in known if (one.neutral, one.kind) == (neutral, kind)]
+    known = [one for one in measures if one.null_value is not None and one.value is not None]
+    for neutral, kind in sorted(
+        {(one.null_value or 0.0, one.kind) for one in known}, key=lambda key: (key[1], -key[0])
+    ):
+        alike = [one for one in known if (one.null_value, one.kind) == (neutral, kind)]
         rows = [Dot(named(one.name).removesuffix(" above people"), one) for one in alike]
         at = axis_format(unit_of(rows[0].measure))(neutral, None)
-        of_people = neutral == 0 and kind == "share"
+        of_people = neutral == 0 and kind == "proportion"
         title = "Judge less people, in points" if of_people else f"Around a fair {at}"
         charts.append(
             Chart(

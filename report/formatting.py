@@ -55,9 +55,9 @@ class Lead:
 
 def unit_of(measure: Measure) -> Unit:
     """What a figure is told in; a difference has 0 as its neutral value, and is told with its sign."""
-    if measure.kind == "share":
-        return "points" if measure.neutral == 0 else "percent"
-    return "change" if measure.neutral == 0 else "number"
+    if measure.kind == "proportion":
+        return "points" if measure.null_value == 0 else "percent"
+    return "change" if measure.null_value == 0 else "number"
 
 
 def lead_of(run: RunReport) -> Lead | None:
@@ -68,15 +68,15 @@ def lead_of(run: RunReport) -> Lead | None:
     sections = run.evaluation.sections
     told_baselines = [one for one in sections.get("baselines", ()) if one.value is not None]
     people = {one.name: one for one in sections.get("people", ()) if one.value is not None}
-    ceiling = people.get("one person")
+    ceiling = people.get("human ceiling")
     alike = ceiling is not None and ceiling.kind == measure.kind
     return Lead(
         run.name,
         measure,
-        tuple(one for one in told_baselines if one.neutral is None and one.kind == measure.kind),
-        {one.name.removeprefix("above "): one for one in told_baselines if one.neutral == 0},
+        tuple(one for one in told_baselines if one.null_value is None and one.kind == measure.kind),
+        {one.name.removeprefix("above "): one for one in told_baselines if one.null_value == 0},
         ceiling if alike else None,
-        people.get("judge above person") if alike else None,
+        people.get("judge above ceiling") if alike else None,
     )
 
 

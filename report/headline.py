@@ -88,7 +88,7 @@ def _agreement(lead: Lead) -> str:
     one = lead.measure
     groups = f" in {one.groups:,} independent groups" if one.groups is not None and one.groups < one.n else ""
     ends = interval(one, " to ")
-    unit = f"{THIN}%" if one.kind == "share" else ""
+    unit = f"{THIN}%" if one.kind == "proportion" else ""
     sure = f" (95{THIN}% interval {ends}{unit})" if ends else ""
     few = f" Fewer than {FEW} cannot tell a good judge from a bad one." if lead.few else ""
     on = f"{one.n:,} labelled cases{groups}{sure}.{few}"
@@ -114,7 +114,7 @@ def _people(lead: Lead) -> str:
     ceiling, above = lead.ceiling, lead.above_people
     if ceiling is None:
         return ""
-    person = f"One person agrees with the others {'on' if ceiling.kind == 'share' else 'at'} {figure(ceiling)}"
+    person = f"One person agrees with the others {'on' if ceiling.kind == 'proportion' else 'at'} {figure(ceiling)}"
     if above is None:
         return f"{person}."
     person += "; held against the same people, the judge is"
@@ -202,7 +202,7 @@ def _mistakes(table: ConfusionTable) -> list[tuple[int, str, str]]:
 
 
 def _biased(evaluation: Evaluation) -> Answer | None:
-    checked = [one for one in evaluation.sections.get("bias", ()) if one.neutral is not None and one.low is not None]
+    checked = [one for one in evaluation.sections.get("bias", ()) if one.null_value is not None and one.low is not None]
     if not checked:
         return None
     found = [one for one in checked if biased(one)]
@@ -215,9 +215,9 @@ def _biased(evaluation: Evaluation) -> Answer | None:
 
 def biased(measure: Measure) -> bool:
     """Whether the whole interval lies on one side of the neutral value."""
-    if measure.neutral is None or measure.low is None or measure.high is None:
+    if measure.null_value is None or measure.low is None or measure.high is None:
         return False
-    return not measure.low <= measure.neutral <= measure.high
+    return not measure.low <= measure.null_value <= measure.high
 
 
 def _cost(evaluation: Evaluation) -> Answer | None:

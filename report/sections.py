@@ -4,23 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..evaluation.results import Comparison, Measure, PairedTest
+from ..evaluation.sections import section_title
 from .formatting import MISSING, figure, interval, named
 from .run_report import RunReport
-
-TITLES = {
-    "agreement": "Agreement",
-    "people": "People among themselves",
-    "baselines": "Baselines",
-    "correlation": "Correlation of scores",
-    "choice": "Choice among several",
-    "calibration": "Calibration",
-    "selective": "Selective use",
-    "bias": "Biases",
-    "systems": "Systems",
-    "explanations": "Explanations",
-    "findings": "What it wrote on the way",
-    "cost": "Cost",
-}
 
 
 @dataclass(frozen=True)
@@ -108,7 +94,7 @@ def compared(comparisons: Sequence[Comparison]) -> Iterator[tuple[Comparison, Pa
         for test in comparison.tests:
             difference = test.difference
             if test.p is not None:  # a difference, told with its sign; what is not tested may be a plain share
-                difference = difference.model_copy(update={"neutral": 0.0})
+                difference = difference.model_copy(update={"null_value": 0.0})
             yield comparison, test, figure(difference), interval(difference)
 
 
@@ -128,12 +114,12 @@ def _table(section: str, runs: Sequence[RunReport]) -> Table:
     lines = (
         Line(
             named(name),
-            next((one.what for _, one in each if one.what), ""),
+            next((one.description for _, one in each if one.description), ""),
             tuple(_cell(run, one) for run, one in each),
         )
         for name, each in found.items()
     )
-    return Table(TITLES.get(section, named(section).capitalize()), tuple(lines))
+    return Table(section_title(section), tuple(lines))
 
 
 def _cell(run: str, measure: Measure) -> Cell:
@@ -148,9 +134,9 @@ def _bar(measure: Measure) -> Bar | None:
     reach = max(abs(value), abs(low), abs(high))
     if reach > 1:
         return None
-    both = measure.neutral == 0 or low < 0
+    both = measure.null_value == 0 or low < 0
     start, end = ((-0.5, 0.5) if reach <= 0.5 else (-1.0, 1.0)) if both else (0.0, 1.0)
-    neutral = 0.0 if both else measure.neutral
+    neutral = 0.0 if both else measure.null_value
 
     def at(figure: float) -> float:
         return round(100 * (figure - start) / (end - start), 2)

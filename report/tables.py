@@ -9,7 +9,7 @@ from .formatting import MISSING, figure, interval, named, told
 
 COLUMNS = ("accuracy", "agreement", "kappa", "nDCG", "spearman", "pearson", "kendall", "log-loss", "ECE")
 LOWER = ("log-loss", "ECE")
-READS_NOTHING = ("majority", "longer", "one person")
+READS_NOTHING = ("majority", "longer", "human ceiling")
 MEANING = {
     "uncompiled": "the program as it was given, without a head",
     "head": "with a head on its evidence",
@@ -17,7 +17,7 @@ MEANING = {
     "compiled": "all that was learnt",
     "majority": "always the most frequent label",
     "longer": "the longer text",
-    "one person": "one annotator against the others",
+    "human ceiling": "one annotator against the others",
 }
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..errors import DataError
 from . import paired
 from .agreement import kappa, ratio
-from .resampling import Estimate, Groups, bootstrap_table, group_codes, mean, share
+from .resampling import Estimate, Groups, bootstrap_table, group_codes, mean, proportion
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -76,11 +76,11 @@ def position(first_order: Codes, second_order: Codes, groups: Groups = None) -> 
     decided = np.concatenate([ab, ba]) != TIE
     primacy, recency, consistent = (ab == A) & (ba == B), (ab == B) & (ba == A), ab == ba
     return Position(
-        first_slot=share(names_first[decided], np.concatenate([case, case])[decided]),
-        consistent=share(consistent, case),
-        primacy=share(primacy, case),
-        recency=share(recency, case),
-        other=share(~(primacy | recency | consistent), case),
+        first_slot=proportion(names_first[decided], np.concatenate([case, case])[decided]),
+        consistent=proportion(consistent, case),
+        primacy=proportion(primacy, case),
+        recency=proportion(recency, case),
+        other=proportion(~(primacy | recency | consistent), case),
     )
 
 
@@ -121,7 +121,7 @@ def repetition(first: Codes, second: Codes, k: int = 3, groups: Groups = None, *
     one, other = _pairs("repetition", first, second, k)
     kept = (one >= 0) & (other >= 0)
     one, other, within = one[kept], other[kept], _kept(groups, kept)
-    return Repetition(share(one == other, within), bootstrap_table(kappa, one, other, k, within, seed=seed))
+    return Repetition(proportion(one == other, within), bootstrap_table(kappa, one, other, k, within, seed=seed))
 
 
 def self_preference(human: Codes, judge: Codes, systems: Codes, own: Collection[int], groups: Groups = None) -> Against:
@@ -162,7 +162,7 @@ def tie_rate(human: Codes, judge: Codes, groups: Groups = None) -> Against:
 
 def _against(people: NDArray[np.bool_], judge: NDArray[np.bool_], groups: Groups) -> Against:
     difference = paired.difference(judge, people, groups)
-    return Against(share(judge, groups), share(people, groups), difference)
+    return Against(proportion(judge, groups), proportion(people, groups), difference)
 
 
 def _longer(

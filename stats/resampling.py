@@ -35,11 +35,12 @@ CHUNK = 1 << 21  # numbers in memory at once: 16 MB
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure with its interval; NaN where not defined.
+    """A statistic with its interval; NaN where it is not defined.
 
     Attributes:
-        n: cases that it is of.
-        groups: independent groups among them; n where every case is alone.
+        n: cases.
+        groups: independent groups among them; n for independent cases.
+        effective_n: of a proportion: the number of independent cases that would give the same variance.
     """
 
     value: float
@@ -47,9 +48,10 @@ class Estimate:
     high: float
     n: int
     groups: int
+    effective_n: float | None = None
 
 
-def share(hits: ArrayLike, groups: Groups = None, *, level: float = 0.95) -> Estimate:
+def proportion(hits: ArrayLike, groups: Groups = None, *, level: float = 0.95) -> Estimate:
     """The share of hits, in [0, 1], with Wilson's interval.
 
     In groups, n becomes p (1 - p) / v with the cluster-robust variance v, but never more than n, and the normal
@@ -74,7 +76,7 @@ def share(hits: ArrayLike, groups: Groups = None, *, level: float = 0.95) -> Est
         return _undefined(math.nan, 0, 0)
     value = int(np.count_nonzero(found)) / n
     if count == n:
-        return Estimate(value, *_wilson(value, n, quantile(level)), n, count)
+        return Estimate(value, *wilson(value, n, quantile(level)), n, count, float(n))
     if count == 1:
         return _undefined(value, n, count)
     if value in (0, 1):
@@ -82,7 +84,7 @@ def share(hits: ArrayLike, groups: Groups = None, *, level: float = 0.95) -> Est
     else:
         variance = clustered_variance(found - value, codes, count)
         effective = value * (1 - value) / max(variance, value * (1 - value) / n)
-    return Estimate(value, *_wilson(value, effective, quantile(level, count - 1)), n, count)
+    return Estimate(value, *wilson(value, effective, quantile(level, count - 1)), n, count, float(effective))
 
 
 def mean(values: ArrayLike, groups: Groups = None, *, level: float = 0.95) -> Estimate:
@@ -247,7 +249,14 @@ def _undefined(value: float, n: int, count: int) -> Estimate:
     return Estimate(value, math.nan, math.nan, n, count)
 
 
-def _wilson(value: float, n: float, z: float) -> tuple[float, float]:
+def wilson(value: float, n: float, z: float) -> tuple[float, float]:
+    """Wilson's interval (1927) of a proportion.
+
+    Args:
+        value: the proportion, in [0, 1].
+        n: independent cases, above 0; may be a fraction.
+        z: quantile, such as 1.96.
+    """
     centre = (value + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(value * (1 - value) / n + (z / (2 * n)) ** 2)
     return (centre - half if value > 0 else 0.0), (centre + half if value < 1 else 1.0)
@@ -315,7 +324,7 @@ def _interval(
     if not 0 <= place <= 1:
         raise DeclarationError(f"bootstrap: {value} is outside of the bounds {bounds}. Give wider ones.")
     if place in (0, 1):
-        low, high = _wilson(place, count, z)
+        low, high = wilson(place, count, z)
     elif step <= 1e-12 * (upper - lower):  # resamples that never differ say nothing of the error
         return _undefined(value, n, count)
     else:

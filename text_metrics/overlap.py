@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ..data import Case, Judged
 from ..errors import DeclarationError
-from ..evaluation.measure_factories import told as as_told
-from ..evaluation.measure_factories import within
+from ..evaluation.measure_factories import clip_interval
+from ..evaluation.measure_factories import to_measure as as_told
 from ..evaluation.results import Measure
 from ..stats.resampling import bootstrap, mean
 
@@ -171,7 +171,7 @@ def measures(
 def _bleu(ours: Texts, theirs: Texts, groups: Groups, seed: int) -> list[Measure]:
     told = bleu(ours, theirs)
     corpus = bootstrap(told.corpus, len(ours), groups, seed=seed, bounds=(0.0, 100.0))
-    sentences = within(mean(told.sentences, groups), 0, 100)
+    sentences = clip_interval(mean(told.sentences, groups), 0, 100)
     return [
         as_told("bleu", corpus, f"BLEU of all texts together, 0..100 ({told.signature})"),
         as_told("bleu_sentence", sentences, "mean of the texts' own BLEU, 0..100, effective order"),
@@ -182,7 +182,7 @@ def _rouge(ours: Texts, theirs: Texts, groups: Groups, seed: int) -> list[Measur
     return [
         as_told(
             kind,
-            within(mean(values, groups), 0, 1),
+            clip_interval(mean(values, groups), 0, 1),
             f"mean F1 of ROUGE-{kind.removeprefix('rouge')}, 0..1, no stemming",
         )
         for kind, values in rouge(ours, theirs).items()

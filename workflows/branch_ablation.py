@@ -10,9 +10,10 @@ from typing import TypeVar
 
 from ..data import Judged, Verdict
 from ..errors import DeclarationError
-from ..evaluation.label_metrics import agreement, labelled
+from ..evaluation.metric import MetricOptions
+from ..evaluation.metrics.agreement import accuracy, order_agreement
 from ..evaluation.results import Branch
-from ..evaluation.run_arrays import columns
+from ..evaluation.run_arrays import run_arrays
 from ..judging.aggregate import aggregate
 from ..judging.judge import rationale_of
 
@@ -79,12 +80,13 @@ def sweep(run: Sequence[Judged], *, seed: int = 0, **rules: float) -> tuple[Bran
             raise DeclarationError(
                 f"sweep: case {judged.case_id!r} is no pair merged from criteria. Give a fennec run."
             )
-    branches = []
+    branches, options = [], MetricOptions(seed=seed)
     for n in range(1, most + 1):
-        told = columns(first_branches(judged, n, 2, **rules) for judged in run)
-        if not labelled(told).n:
+        told = run_arrays(first_branches(judged, n, 2, **rules) for judged in run)
+        if not told.labelled.n:
             return ()
-        measures = tuple(one for one in agreement(told, seed) if one.name in TOLD)
+        computed = (*accuracy(told, options), *order_agreement(told, options))
+        measures = tuple(measure for measure in computed if measure.name in TOLD)
         full = sum(count >= n for count in found)
         branches.append(Branch(n=n, full=full, measures=measures))
     return tuple(branches)

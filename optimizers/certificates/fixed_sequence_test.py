@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...errors import DataError, DeclarationError
-from ...stats.resampling import Groups, group_codes, share
+from ...stats.resampling import Groups, group_codes, proportion
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -109,7 +109,7 @@ class Outcome:
             there = int(self.kept[self.stop])
             enough = kept_needed(int(self.errors[self.stop]) / there, risk=self.risk, delta=self.delta)
             needed = None if enough is None else math.ceil(enough * n / there)
-        coverage = share(np.arange(n) < kept)
+        coverage = proportion(np.arange(n) < kept)
         return {
             "risk": self.risk, "delta": self.delta, "cases": self.cases.all.n, "n": n, "kept": kept, "errors": errors,
             "kept_of_all": of_all[0], "errors_of_all": of_all[1],

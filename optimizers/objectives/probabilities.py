@@ -9,23 +9,23 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ...evaluation.label_metrics import LEAST, vote_shares
-from ...evaluation.run_arrays import Columns, Floats
+from ...evaluation.metrics.agreement import LEAST_PROBABILITY
+from ...evaluation.run_arrays import Floats, RunArrays
 from ...stats import agreement
 from ..objective import LABELS, mean_objective, register
 
 
-def _log_losses(run: Columns) -> Floats:
+def _log_losses(run: RunArrays) -> Floats:
     known, judge, human = _probabilities(run)
-    return _scatter(known, agreement.soft_cross_entropies(judge, human, floor=LEAST))
+    return _scatter(known, agreement.soft_cross_entropies(judge, human, floor=LEAST_PROBABILITY))
 
 
-def _squared_distances(run: Columns) -> Floats:
+def _squared_distances(run: RunArrays) -> Floats:
     known, judge, human = _probabilities(run)
     return _scatter(known, np.square(judge - human).sum(axis=1))
 
 
-def _probabilities(run: Columns) -> tuple[NDArray[np.bool_], Floats, Floats]:
+def _probabilities(run: RunArrays) -> tuple[NDArray[np.bool_], Floats, Floats]:
     """Which verdicts have both, (n,), and of these the judge's probabilities and people's, (known, labels) each.
 
     As in `head.model_spec.label_proportions`: the votes count if on every case the label is their majority. Otherwise
@@ -33,7 +33,7 @@ def _probabilities(run: Columns) -> tuple[NDArray[np.bool_], Floats, Floats]:
     """
     if not run.labels:
         return np.zeros(run.n, dtype=np.bool_), run.distribution[:0], run.distribution[:0]
-    votes, has_label = vote_shares(run), np.asarray(run.human >= 0)
+    votes, has_label = run.vote_proportions, np.asarray(run.human >= 0)
     voted = np.asarray(~np.isnan(votes).any(axis=1))
     label = np.where(has_label[:, None], np.arange(len(run.labels)) == run.human[:, None], math.nan)
     both = has_label & voted

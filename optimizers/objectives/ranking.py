@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 
-from ...evaluation.ranking_metrics import ndcg
-from ...evaluation.run_arrays import Columns, Floats
+from ...evaluation.run_arrays import Floats, RunArrays
+from ...stats.choice_ranking import ndcg
 from ..objective import CHOICES, mean_objective, register
 
 
-def _gains(run: Columns) -> Floats:
+def _gains(run: RunArrays) -> Floats:
     known = (run.judge >= 0) & (run.human >= 0)
     both = run.rows(known)
     named = np.arange(len(both.labels)) == both.judge[:, None]

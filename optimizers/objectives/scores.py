@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...evaluation.run_arrays import Columns, Floats
+from ...evaluation.run_arrays import Floats, RunArrays
 from ...stats.proportions import FEWEST, correlation
 from ..objective import TEXTS, mean_objective, register, statistic_objective
 
@@ -23,7 +23,7 @@ def _correlation(name: str) -> Callable[[Floats, Floats], float]:
     return statistic
 
 
-def _squared_errors(run: Columns) -> Floats:
+def _squared_errors(run: RunArrays) -> Floats:
     errors: Floats = np.square(run.score - run.human_score)
     return errors
 

@@ -11,18 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...evaluation.label_metrics import both_orders_right
-from ...evaluation.run_arrays import Codes, Columns, Floats
+from ...evaluation.run_arrays import Codes, Floats, RunArrays
 from ...stats import agreement
 from ..objective import LABELS, PAIRS, mean_objective, register, statistic_objective
 
 
-def _correct(run: Columns) -> Floats:
+def _correct(run: RunArrays) -> Floats:
     return _where((run.judge >= 0) & (run.human >= 0), run.judge == run.human)
 
 
-def _correct_in_both_orders(run: Columns) -> Floats:
-    return _where((run.judge >= 0) & (run.human >= 0) & (run.consistent >= 0), both_orders_right(run))
+def _correct_in_both_orders(run: RunArrays) -> Floats:
+    return _where((run.judge >= 0) & (run.human >= 0) & (run.consistent >= 0), run.both_orders_correct)
 
 
 def _kappa(judge: Codes, human: Codes) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from ...data import Case, Judged
 from ...data.case import Record
 from ...errors import DeclarationError
-from ...evaluation.run_arrays import columns
+from ...evaluation.run_arrays import run_arrays
 from ..objective import Objective
 from .metric import score
 from .prompt_state import Wording, Wordings, digest_of, wordings_of
@@ -96,7 +96,7 @@ class Contest:
         """The objective over the cases to select by; NaN where it is not defined, or not all were judged."""
         if not self.complete(tried):
             return math.nan
-        return self.objective.value(columns(self._selected(tried)))
+        return self.objective.value(run_arrays(self._selected(tried)))
 
     def complete(self, tried: Tried) -> bool:
         return all(case.id in tried.verdicts for case in self.select)

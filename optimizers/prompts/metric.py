@@ -8,8 +8,8 @@ import dspy
 
 from ...data import Case, Verdict
 from ...data.case import Scores
-from ...evaluation.ranking_metrics import rank
 from ...judging.evidence import rescaled
+from ...stats.choice_ranking import rank
 from ..objective import Objective
 from .feedback import feedback, summary
 

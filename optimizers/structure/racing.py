@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ...data import Case
 from ...data.case import Record
 from ...errors import DeclarationError
-from ...evaluation.run_arrays import Columns
+from ...evaluation.run_arrays import RunArrays
 from ...stats.paired import permutation
 from ...stats.resampling import Estimate, quantile
 
@@ -87,7 +87,7 @@ class Course:
     units: Mapping[str, int]
     weights: Floats
 
-    def contributions(self, run: Columns, figure: Callable[[Columns], float]) -> tuple[float | None, ...]:
+    def contributions(self, run: RunArrays, figure: Callable[[RunArrays], float]) -> tuple[float | None, ...]:
         """What each unit contributes to the figure of all: n F - (n - m) F(without its m cases), divided by m."""
         codes = np.array([self.units[one] for one in run.ids], dtype=np.intp)
         whole, n = figure(run), run.n

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from ...data import Case, Judged, Verdict
 from ...data.case import digest
 from ...errors import DeclarationError, ModelError, RunError
-from ...evaluation.run_arrays import columns
+from ...evaluation.run_arrays import run_arrays
 from ...judging.judge import Judge
 from ..cost_account import cost_per_verdict
 from ..head.fit import fit
@@ -156,9 +156,9 @@ class Arena:
 
     def _look(self, judged: Sequence[Judged]) -> Look:
         cases = [case for part in self.course.slices for case in part][: len(judged)]
-        run = columns(map(Judged.of, cases, self._fitted(cases, judged)))
+        run = run_arrays(map(Judged.of, cases, self._fitted(cases, judged)))
         value = self.objective.value(run) if run.n else math.nan
-        asked = columns(judged)
+        asked = run_arrays(judged)
         return Look(
             cases=len(judged),
             scored=run.n,

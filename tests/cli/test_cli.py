@@ -31,6 +31,11 @@ def pairs(folder, count=6, name="pairs.jsonl"):
     return name
 
 
+def measures(out):
+    """The values of `dicast judge --json` by name."""
+    return {one["name"]: one["value"] for part in json.loads(out)["evaluation"]["sections"].values() for one in part}
+
+
 def test_judging_with_a_baseline_prints_the_table(elsewhere, capsys):
     assert run(["judge", "--judge", "longer", "--cases", pairs(elsewhere), "--out", "out"]) == 0
     out = capsys.readouterr().out.splitlines()
@@ -45,8 +50,10 @@ def test_judging_with_a_baseline_prints_the_table(elsewhere, capsys):
 def test_json_output_is_one_object_and_nothing_else(elsewhere, capsys):
     assert run(["judge", "--judge", "longer", "--cases", pairs(elsewhere), "--out", "out", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["accuracy"]["hits"] == 2
-    assert told["accuracy"]["n"] == told["scored"] == told["cases"] == 6
+    evaluation = told["evaluation"]
+    accuracy = next(one for one in evaluation["sections"]["agreement"] if one["name"] == "accuracy")
+    assert accuracy["value"] == pytest.approx(2 / 6)
+    assert accuracy["n"] == evaluation["scored"] == evaluation["cases"] == 6
     assert told["rejected"] == 0
 
 
@@ -120,9 +127,10 @@ def test_a_server_is_judged_by_with_every_program(elsewhere, capsys):
             arguments = ["judge", "--judge", program, "--cases", name, "--out", program, "--json"]
             assert run([*arguments, "--lm", f"openai/mock@{server.url}", "--readout", "generate"]) == 0
             told = json.loads(capsys.readouterr().out)
-            assert told["scored"] == 3
-            assert server.asked.total() == told["usage"]["calls"]
-            assert sum(stage["calls"] for stage in told["stages"].values()) == told["usage"]["calls"]
+            evaluation = told["evaluation"]
+            assert evaluation["scored"] == 3
+            assert server.asked.total() == evaluation["usage"]["calls"]
+            assert sum(stage["calls"] for stage in told["stages"].values()) == evaluation["usage"]["calls"]
 
 
 def test_keys_reach_the_server_and_no_file(elsewhere, capsys, monkeypatch):
@@ -140,7 +148,7 @@ def test_roles_are_answered_by_their_own_models(elsewhere, capsys):
     with serve(MockServer()) as judging, serve(MockServer()) as finding:
         lm = f"judge=openai/j@{judging.url},criteria=openai/c@{finding.url}"
         assert run(["judge", "--judge", "fennec", "--cases", name, "--out", "out", "--lm", lm, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["usage"]["calls"] == 4
+    assert json.loads(capsys.readouterr().out)["evaluation"]["usage"]["calls"] == 4
     assert (finding.asked.total(), judging.asked.total()) == (1, 3)
 
 
@@ -191,14 +199,14 @@ def test_list_of_one_judge_prints_every_question_that_it_asks(elsewhere, capsys)
 def test_the_majority_baseline_gives_everybody_the_most_frequent_label(elsewhere, capsys):
     name = pairs(elsewhere, 4)  # a, b, tie, a
     assert run(["judge", "--judge", "majority", "--cases", name, "--out", "out", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["accuracy"]["hits"] == 2
+    assert measures(capsys.readouterr().out)["accuracy"] == 0.5
 
 
 def test_pointwise_scores_are_correlated_with_people(elsewhere, capsys):
     rows = [{"query": "q", "response": "x" * n, "score": score} for n, score in ((1, 2), (2, 1), (3, 3), (4, 5))]
     (elsewhere / "texts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert run(["judge", "--judge", "longer", "--cases", "texts.jsonl", "--out", "out", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["spearman"] == pytest.approx(0.8)  # 1 - 6 * (1 + 1) / (4 * 15)
+    assert measures(capsys.readouterr().out)["spearman"] == pytest.approx(0.8)  # 1 - 6 * (1 + 1) / (4 * 15)
 
 
 def test_help_imports_nothing_heavy():

@@ -42,7 +42,12 @@ def test_a_run_is_told_section_by_section(runs: Path, capsys: pytest.CaptureFixt
     assert run(["evaluate", "runs/first"]) == 0
     out = capsys.readouterr().out
     assert re.search(r"^direct\|.*\|n=8\|data=[0-9a-f]{12}\|dicast", out)
-    for told in ("8 cases, 8 scored, 8 of these labelled", "agreement with people", "what reads nothing", "people say"):
+    for told in (
+        "8 cases, 8 scored, 8 of these labelled",
+        "Agreement with people",
+        "Baselines (no model)",
+        "people say",
+    ):
         assert told in out, told
     assert re.search(
         r"^accuracy +0\.\d{3} \[0\.\d{3}, 0\.\d{3}\] +8  the verdict equals the human label", out, re.MULTILINE
@@ -68,7 +73,7 @@ def test_the_branches_of_fennec_are_told(tmp_path: Path, capsys: pytest.CaptureF
     (tmp_path / "verdicts.jsonl").write_text(verdict.model_dump_json() + "\n")
     assert [one["n"] for one in evaluated(capsys, str(tmp_path))["evaluation"]["branches"]] == [1, 2]
     assert run(["evaluate", str(tmp_path)]) == 0
-    assert "by the number of criteria" in capsys.readouterr().out
+    assert "By number of criteria" in capsys.readouterr().out
 
 
 def test_two_runs_are_compared(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,7 +115,7 @@ def test_the_worst_requirement_decides(runs: Path) -> None:
         (("runs/none",), "runs/none"),
         ((".",), "has no manifest.json"),
         (("runs/first", "--require", "accuracy"), "write NAME>=VALUE or NAME<=VALUE"),
-        (("runs/first", "--require", "acuracy>=0.5"), "no such figure. It has: coverage, accuracy"),
+        (("runs/first", "--require", "acuracy>=0.5"), "no such figure. It has: accuracy"),
         (("runs/first", "--texts", "bleu"), "no case has both a generated and a written text"),
         (("verdicts.jsonl",), "Give --where judge='jFalse'"),
         (("verdicts.jsonl", "--where", "judge"), "write FIELD=VALUE"),

@@ -58,7 +58,7 @@ def test_a_panel_asks_every_member_and_names_them_in_the_signature(cases, capsys
         arguments = ["judge", "--cases", "pairs.jsonl", "--set", "evidence=pairwise", "--out", "out", "--json"]
         assert run([*arguments, "--panel", models[0], "--panel", models[1], "--pool", "probability"]) == 0
     assert len(first.bodies) == len(second.bodies) == 4 * 2
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(capsys.readouterr().out)["evaluation"]
     assert told["signature"].startswith("panel of direct|")
     assert f"lm={models[0]} + {models[1]}" in told["signature"]
     lines = (cases / "out" / "verdicts.jsonl").read_text().splitlines()
@@ -71,7 +71,7 @@ def test_samples_draw_written_answers_anew(cases, capsys):
     with serve(MockServer()) as server:
         assert judge(server, *arguments, "--samples", "3", "--out", "out", "--json") == 0
     assert [body["temperature"] for body in server.bodies] == [0.7] * 3
-    assert json.loads(capsys.readouterr().out)["usage"]["calls"] == 3
+    assert json.loads(capsys.readouterr().out)["evaluation"]["usage"]["calls"] == 3
 
 
 def test_lm_and_panel_together_are_refused(cases, capsys):
@@ -109,7 +109,7 @@ def test_learning_from_a_folder_without_a_run_is_one_clear_line(cases, capsys):
 
 def test_cases_whose_responses_refuse_can_be_left_out(cases, capsys):
     assert run(["judge", "--judge", "longer", "--cases", "pairs.jsonl", "--no-refusals", "--out", "out", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["cases"] == 3
+    assert json.loads(capsys.readouterr().out)["evaluation"]["cases"] == 3
 
 
 def test_an_edited_task_file_is_another_run(cases, capsys):

@@ -11,12 +11,13 @@ from scipy.stats import binom
 import dicast
 from dicast.cli import run
 from dicast.errors import DeclarationError
-from dicast.evaluation import Proportion, drift
+from dicast.evaluation import drift
 from dicast.evaluation.drift import Drift
 from dicast.judging import Panel, build
 from dicast.judging.heads import PairHead
 from dicast.judging.judge_file import fingerprint, save, versions
 from dicast.optimizers.evidence import seen_cases
+from dicast.stats.proportions import Proportion
 
 TRAINING = {
     "before": {"hits": 70, "n": 100},

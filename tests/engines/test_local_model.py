@@ -88,7 +88,7 @@ def test_the_command_judges_with_a_local_model_and_resumes(small_model, tmp_path
     for limit in ("3", "5"):
         assert run([*arguments, "--limit", limit]) == 0
         told = json.loads(capsys.readouterr().out)
-        assert told["cases"] == int(limit)
+        assert told["evaluation"]["cases"] == int(limit)
     assert (
         len({json.loads(line)["case_id"] for line in (tmp_path / "out" / "verdicts.jsonl").read_text().splitlines()})
         == 5

@@ -195,7 +195,7 @@ def test_kill_nine_and_resume_judges_every_case_once_and_pays_once(rows, tmp_pat
         told, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     assert ids(out) == Counter(f"r{n}" for n in range(40))
-    assert json.loads(told)["scored"] == 40
+    assert json.loads(told)["evaluation"]["scored"] == 40
     assert server.served_faults.total() > 0
     # A kill loses the answers that were on their way: at most the requests in flight, 4 cases of 4 calls, at each kill.
     paid_twice = sum(count - 1 for count in server.asked.values())

@@ -11,7 +11,7 @@ from statsmodels.stats.multitest import multipletests
 from dicast.data import Judged, Scores, Winner
 from dicast.evaluation.compare import compare
 from dicast.evaluation.results import Comparison, PairedTest
-from dicast.evaluation.run_arrays import columns
+from dicast.evaluation.run_arrays import run_arrays
 
 
 def pair(name: str, winner: str | None, label: str, **more: Any) -> Judged:
@@ -27,7 +27,7 @@ test.__test__ = False  # type: ignore[attr-defined]
 
 
 def against(first: list[Judged], *others: list[Judged]) -> tuple[Comparison, ...]:
-    named = [(f"run {number}", columns(run)) for number, run in enumerate((first, *others))]
+    named = [(f"run {number}", run_arrays(run)) for number, run in enumerate((first, *others))]
     return compare(named)
 
 
@@ -51,7 +51,7 @@ def test_accuracies_are_tested_by_mcnemar_on_independent_cases() -> None:
     accuracy = test(found, "accuracy")
     assert accuracy.p == pytest.approx(mcnemar(table, exact=True).pvalue, abs=1e-12)
     assert accuracy.difference.value == pytest.approx((table[0][1] - table[1][0]) / 80)
-    assert f"{table[0][1]} right by the first alone, {table[1][0]} by the second" in accuracy.difference.what
+    assert f"{table[0][1]} right by the first alone, {table[1][0]} by the second" in accuracy.difference.description
 
 
 def test_groups_are_tested_whole() -> None:
@@ -94,7 +94,7 @@ def test_a_run_against_itself_never_differs() -> None:
     for name in ("accuracy", "agreement", "Brier"):
         assert (test(found, name).difference.value, test(found, name).p) == (0.0, 1.0)
     assert test(found, "same verdict").difference.value == 1.0
-    assert "kappa 1.000" in test(found, "same verdict").difference.what
+    assert "kappa 1.000" in test(found, "same verdict").difference.description
 
 
 def test_exchanging_the_runs_turns_the_differences_over() -> None:

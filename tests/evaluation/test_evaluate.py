@@ -14,7 +14,7 @@ from dicast.data.verdict import Finding
 from dicast.evaluation.disagreements import disagreements
 from dicast.evaluation.evaluate import evaluate
 from dicast.evaluation.results import Evaluation, Measure
-from dicast.evaluation.run_arrays import columns
+from dicast.evaluation.run_arrays import run_arrays
 from dicast.stats.prediction_powered import prediction_powered_mean
 
 IDENTITY = {"judge": "direct", "settings": {}, "lm": "m", "data": "0" * 64}
@@ -118,7 +118,7 @@ def test_orders_agreement_and_consistency_by_hand() -> None:
         pair("4", "tie", "tie", order_winners={"ab": "b", "ba": "a"}, consistent=False),  # always the second
     ]
     found = told(run)
-    names = ("accuracy", "agreement", "consistency", "order a, b", "order b, a", "first place", "primacy", "recency")
+    names = ("accuracy", "agreement", "consistency", "order a, b", "order b, a", "first position", "primacy", "recency")
     assert [value(found, name) for name in names] == [0.75, 0.25, 0.5, 0.25, 0.5, 0.5, 0.25, 0.25]
 
 
@@ -127,7 +127,7 @@ def test_the_baselines_are_told_with_the_lead_over_them() -> None:
     found = told(run)
     assert [value(found, name) for name in ("majority", "longer")] == [0.75, 0.75]
     assert [value(found, name) for name in ("above majority", "above longer")] == [0.25, 0.25]
-    assert found.measure("above longer").neutral == 0  # type: ignore[union-attr]
+    assert found.measure("above longer").null_value == 0  # type: ignore[union-attr]
 
 
 def test_the_ceiling_holds_judge_and_person_against_the_same_majorities() -> None:
@@ -135,29 +135,27 @@ def test_the_ceiling_holds_judge_and_person_against_the_same_majorities() -> Non
     run = [pair(name, "a", "a", votes=tuple(Winner(value=vote) for vote in votes[name])) for name in votes]
     # one person, case 1: an a faces {a, b}, half right, twice; the b faces {a, a}; case 2: all right
     found = told(run)
-    assert value(found, "one person") == pytest.approx(((0.5 + 0.5 + 0) / 3 + 1) / 2)
+    assert value(found, "human ceiling") == pytest.approx(((0.5 + 0.5 + 0) / 3 + 1) / 2)
     # the judge's a, case 1: {a, b}, {a, b}, {a, a}; case 2: never
-    assert value(found, "judge as a person") == pytest.approx(((0.5 + 0.5 + 1) / 3 + 0) / 2)
+    assert value(found, "judge as annotator") == pytest.approx(((0.5 + 0.5 + 1) / 3 + 0) / 2)
 
 
 def test_third_persons_are_told_where_the_label_is_not_their_majority() -> None:
     votes = tuple(Winner(value=vote, certainty=sure) for vote, sure in (("a", 0.9), ("a", 0.7), ("b", 0.1)))
     found = told([pair("1", "a", "b", votes=votes), pair("2", "a", "a", votes=votes)])
-    third = found.measure("third persons")
+    third = found.measure("third-person majority")
     assert third is not None
     assert third.value == 0.5
     assert "mean certainty of the majority 0.80" in third.note
     same = told([pair("1", "a", "a", votes=votes)])
-    assert same.measure("third persons") is None
+    assert same.measure("third-person majority") is None
 
 
-def test_high_and_low_are_by_the_threshold_and_the_curve_ends_with_everything() -> None:
+def test_selective_and_rejected_accuracy_are_by_the_threshold_and_the_curve_ends_with_everything() -> None:
     run = [pair(str(n), "a", "ab"[n % 2], certainty=n / 10) for n in range(11)]
     found = told(run, threshold=0.8)
-    assert [(found.measure(name).value, found.measure(name).n) for name in ("high", "low")] == [  # type: ignore[union-attr]
-        (pytest.approx(2 / 3), 3),
-        (0.5, 8),
-    ]
+    sides = [found.measure(name) for name in ("selective accuracy", "rejected accuracy")]
+    assert [(side.value, side.n) for side in sides if side] == [(pytest.approx(2 / 3), 3), (0.5, 8)]
     assert (found.curve[-1].coverage, found.curve[-1].accuracy.value) == (1.0, value(found, "accuracy"))
     assert [point.threshold for point in found.curve] == sorted((n / 10 for n in range(11)), reverse=True)
 
@@ -205,9 +203,9 @@ def test_error_and_leniency_need_one_scale() -> None:
 
 
 def evaluate_on_scale(run: list[Judged]) -> Evaluation:
-    from dicast.evaluation.evaluate import read
+    from dicast.evaluation import run_arrays
 
-    return evaluate(read(run, scale=(1, 5)), IDENTITY)
+    return evaluate(run_arrays(run, (1, 5)), IDENTITY)
 
 
 def test_aspects_have_correlations_of_their_own() -> None:
@@ -221,9 +219,9 @@ def test_aspects_have_correlations_of_their_own() -> None:
 
 def test_own_texts_are_told_when_named() -> None:
     run = [pair(str(n), "a", "ab"[n % 2], systems=("gpt", "other")) for n in range(8)]
-    assert told(run).measure("own texts") is None
-    found = told(run, own=["gpt"])
-    assert (value(found, "own texts"), value(found, "own texts above people")) == (1.0, 0.5)
+    assert told(run).measure("self-preference") is None
+    found = told(run, judge_systems=["gpt"])
+    assert (value(found, "self-preference"), value(found, "self-preference above people")) == (1.0, 0.5)
 
 
 def test_systems_with_unlabelled_verdicts_are_told_as_people_would_see_them() -> None:
@@ -239,7 +237,7 @@ def test_systems_with_unlabelled_verdicts_are_told_as_people_would_see_them() ->
     expected = prediction_powered_mean(labels, seen, unseen)
     assert x.value == pytest.approx(expected.estimate.value)
     assert y.value == pytest.approx(1 - (x.value or 0))
-    assert "from 40 labels and 200 verdicts" in x.what
+    assert "from 40 labels and 200 verdicts" in x.description
     assert "powered" not in told(run[:40]).sections  # all have a label
     texts = [text(str(n), n % 3, 1 + n % 3, systems=("x",)) for n in range(30)]
     texts += [Judged(case_id=f"u{n}", scores=(1.0,), systems=("x",), group=f"u{n}") for n in range(30)]
@@ -278,8 +276,17 @@ def test_the_same_seed_gives_the_same_figures_and_another_one_other_intervals() 
 def test_exchanging_all_candidates_changes_no_figure_but_names() -> None:
     run = [one.model_copy(update={"systems": ()}) for one in drawn_pairs(45)]
     turned = [one.swapped() for one in run]
-    same = ("accuracy", "agreement", "consistency", "kappa", "MCC", "weighted kappa", "first place", "primacy")
-    for name in (*same, "longer preferred", "length errors", "ECE", "AURC", "log-loss", "one person", "tau of pairs"):
+    same = ("accuracy", "agreement", "consistency", "kappa", "MCC", "weighted kappa", "first position", "primacy")
+    for name in (
+        *same,
+        "longer preferred",
+        "length errors",
+        "ECE",
+        "AURC",
+        "log-loss",
+        "human ceiling",
+        "tau of pairs",
+    ):
         measure = told(run).measure(name)
         if measure is not None:
             assert told(turned).measure(name).value == pytest.approx(measure.value, abs=1e-12), name  # type: ignore[union-attr]
@@ -328,7 +335,7 @@ def test_no_run_is_too_small_or_too_odd(run: list[Judged]) -> None:
     for measures in found.sections.values():
         for measure in measures:
             assert measure.value is not None or measure.note
-            assert measure.what
+            assert measure.description
 
 
 def test_a_choice_keeps_the_options_that_nobody_names() -> None:
@@ -336,7 +343,7 @@ def test_a_choice_keeps_the_options_that_nobody_names() -> None:
     run = [
         Judged(case_id=str(n), winner=0, scores=(3, 2, 1), label=Winner(value=0), distribution=shares) for n in range(4)
     ]
-    assert columns(run).labels == ("0", "1", "2")
+    assert run_arrays(run).labels == ("0", "1", "2")
     assert value(told(run), "log-loss") == pytest.approx(-math.log(0.6))
     assert (value(told(run), "rank"), value(told(run), "nDCG")) == (1.0, 1.0)
 
@@ -362,13 +369,13 @@ def test_the_surest_wrong_verdicts_come_first() -> None:
         pair("right", "a", "a", certainty=0.99), pair("unsure", "a", "b", certainty=0.5),
         pair("sure", "a", "b", certainty=0.9), pair("silent", "a", "b"),
     ]  # fmt: skip
-    assert disagreements(columns(run), 10) == ["sure", "unsure", "silent"]
-    assert disagreements(columns(run), 1) == ["sure"]
+    assert disagreements(run_arrays(run), 10) == ["sure", "unsure", "silent"]
+    assert disagreements(run_arrays(run), 1) == ["sure"]
 
 
 def test_the_texts_with_places_furthest_apart_come_first() -> None:
     run = [text("a", 1, 5), text("b", 2, 2), text("c", 3, 3), text("d", 5, 4)]
-    assert disagreements(columns(run), 1) == ["a"]
+    assert disagreements(run_arrays(run), 1) == ["a"]
 
 
 def test_every_program_of_a_pair_tells_its_orders() -> None:

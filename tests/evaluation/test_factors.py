@@ -1,14 +1,13 @@
 """Added factors, exclusions and the explanation check, on guidelines made by hand."""
 
-import math
-
 import numpy as np
 import pytest
+from runs import distinct, evaluated, fraction, measure, value
 from scipy import stats
 
-from dicast.data import Finding, Verdict
-from dicast.evaluation import Proportion
-from dicast.evaluation.factor_metrics import Factors, guidelines, is_exclusion
+from dicast.data import Finding, Judged
+from dicast.evaluation import Evaluation
+from dicast.evaluation.evidence_arrays import guidelines, is_exclusion
 
 
 def factor(
@@ -24,45 +23,40 @@ def added(name: str, weight: float = 8, reason: str = "the person said so", memb
 SCORE = Finding(criterion="personalised guideline", scores=(3.0, 7.0))
 
 
-def verdict(*findings: Finding) -> Verdict:
-    return Verdict(case_id="c", findings=(*findings, SCORE))
+def verdict(*findings: Finding) -> Judged:
+    return Judged(case_id="c", findings=(*findings, SCORE))
 
 
-def weighed(*weights: tuple[float, float], member: str = "") -> Verdict:
+def weighted(*weights: tuple[float, float], member: str = "") -> Judged:
     return verdict(*(factor(f"f{n}", ours, theirs, member=member) for n, (ours, theirs) in enumerate(weights)))
 
 
-def counted(*verdicts: Verdict) -> Factors:
-    factors = Factors()
-    for one in verdicts:
-        factors.add(one)
-    return factors
+def evaluation(*verdicts: Judged) -> Evaluation:
+    whole: Evaluation = evaluated(*distinct(verdicts))
+    return whole
 
 
 # augmentation
 
 
-def test_added_factors_are_counted_among_all() -> None:
+def test_added_factors_are_counted_among_all():
     # 3 + 2 factors, of which 2 + 1 were added, one of the three an exclusion
-    factors = counted(
+    found = evaluation(
         verdict(factor("accuracy"), added("Avoid crowded places"), added("budget")),
         verdict(factor("no mistakes"), added("vegetarian options")),
     )
-    assert (factors.guidelines, factors.added_each) == (2, 1.5)
-    assert (factors.share_added, factors.exclusions) == (Proportion(3, 5), Proportion(1, 3))
+    assert (fraction(found, "added factors"), fraction(found, "exclusions")) == ((3, 5), (1, 3))
+    assert "1.50 per guideline" in measure(found, "added factors").description
+    assert measure(found, "added factors").groups == 2  # factors of one guideline are not independent
 
 
-def test_readings_of_the_candidates_are_no_factors() -> None:
-    assert counted(Verdict(case_id="c", findings=(SCORE,))).as_dict() == {}
+def test_readings_of_the_candidates_are_no_factors():
+    assert "findings" not in evaluation(Judged(case_id="c", findings=(SCORE,))).sections
 
 
-def test_nothing_added_has_no_exclusions() -> None:
-    told = counted(verdict(factor("do not ramble"))).as_dict()
-    assert (told["added_each"], told["share_added"]["hits"], told["exclusions"]) == (0.0, 0, {"n": 0})
-
-
-def test_no_guideline_at_all_has_no_mean() -> None:
-    assert math.isnan(Factors().added_each)
+def test_nothing_added_has_no_exclusions():
+    found = evaluation(verdict(factor("do not ramble")))
+    assert (value(found, "added factors"), found.measure("exclusions")) == (0.0, None)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +68,7 @@ def test_no_guideline_at_all_has_no_mean() -> None:
         "Nothing fried", "neither fish nor meat", "cannot require a visa", "refrains from flattery",
     ],
 )  # fmt: skip
-def test_what_asks_to_leave_out_is_an_exclusion(name: str) -> None:
+def test_what_asks_to_leave_out_is_an_exclusion(name: str):
     assert is_exclusion(added(name))
     assert is_exclusion(factor("other", test=name))
 
@@ -84,77 +78,82 @@ def test_what_asks_to_leave_out_is_an_exclusion(name: str) -> None:
     ["Notable detail", "Nordic places", "Exclusive offers", "knowledge", "Free entry", "Not only cheap but good",
      "unavoidable costs", "annotations", "nonsense", "Casino nights", "freedom of choice", ""],
 )  # fmt: skip
-def test_words_that_hold_a_keyword_are_none(name: str) -> None:
+def test_words_that_hold_a_keyword_are_none(name: str):
     assert not is_exclusion(added(name or "x"))
 
 
-def test_the_reason_is_not_read() -> None:
+def test_the_reason_is_not_read():
     assert not is_exclusion(added("vegetarian options", reason="the person does not eat meat"))
 
 
-def test_each_member_of_a_panel_has_a_guideline_of_its_own() -> None:
+def test_each_member_of_a_panel_has_a_guideline_of_its_own():
     one = verdict(factor("a", member="m1"), added("b", member="m2"), factor("c", member="m2"))
     assert [[f.criterion for f in guideline] for guideline in guidelines(one)] == [["a"], ["b", "c"]]
-    assert (counted(one).guidelines, counted(one).added_each) == (2, 0.5)
+    assert "0.50 per guideline" in measure(evaluation(one), "added factors").description
 
 
 # explanation check
 
 
-def test_weights_are_correlated_over_all_factors_and_over_guidelines() -> None:
-    # one after the other: 0.8, 0.8 and 0.6 by hand (see test_tally), and a guideline of the opposite order: -1 each
-    first = weighed((1, 2), (2, 1), (3, 4), (4, 3), (5, 5))
-    opposite = weighed((1, 3), (2, 2), (3, 1))
-    told = counted(first, opposite).as_dict()["explained"]
-    assert told["mean"]["pearson"] == {"value": pytest.approx((0.8 - 1) / 2), "n": 2}
-    assert told["mean"]["spearman"] == {"value": pytest.approx((0.8 - 1) / 2), "n": 2}
-    assert told["mean"]["kendall"] == {"value": pytest.approx((0.6 - 1) / 2), "n": 2}
-    # pooled: products of deviations from 21/8 and 21/8 sum to 63 - 441/8 = 63/8, squares to 69 - 441/8 = 111/8
-    assert told["pooled"]["pearson"] == pytest.approx(63 / 111)
-    assert (told["factors"], told["left_out"]) == (8, 0)
+NAMES = ("pearson", "spearman", "kendall")
 
 
-def test_pooled_correlations_are_those_of_scipy() -> None:
+def test_weights_are_correlated_over_all_factors_and_over_guidelines():
+    # 0.8, 0.8 and 0.6 by hand (see test_measures_by_hand), and a guideline of the opposite order: -1 each
+    first = weighted((1, 2), (2, 1), (3, 4), (4, 3), (5, 5))
+    opposite = weighted((1, 3), (2, 2), (3, 1))
+    found = evaluation(first, opposite)
+    by_guideline = [measure(found, f"explained {name} by guideline") for name in NAMES]
+    assert [one.value for one in by_guideline] == pytest.approx([(0.8 - 1) / 2, (0.8 - 1) / 2, (0.6 - 1) / 2])
+    assert [one.n for one in by_guideline] == [2, 2, 2]
+    # over all: products of deviations from 21/8 and 21/8 sum to 63 - 441/8 = 63/8, squares to 69 - 441/8 = 111/8
+    assert value(found, "explained pearson") == pytest.approx(63 / 111)
+    assert measure(found, "explained pearson").n == 8
+
+
+def test_pooled_correlations_are_those_of_scipy():
     random = np.random.default_rng(0)
     table = random.integers(0, 11, size=(20, 6, 2)).astype(float)
-    pooled = counted(*(weighed(*map(tuple, rows)) for rows in table)).pooled()
+    found = evaluation(*(weighted(*map(tuple, rows)) for rows in table))
     ours, theirs = table.reshape(-1, 2).T
-    assert pooled == pytest.approx(
-        {
-            "pearson": stats.pearsonr(ours, theirs).statistic,
-            "spearman": stats.spearmanr(ours, theirs).statistic,
-            "kendall": stats.kendalltau(ours, theirs).statistic,
-        }
-    )
+    expected = [function(ours, theirs).statistic for function in (stats.pearsonr, stats.spearmanr, stats.kendalltau)]
+    assert [value(found, f"explained {name}") for name in NAMES] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("weights", [[(5, 1), (5, 2), (5, 3)], [(1, 5), (2, 5), (3, 5)], [(1, 2), (2, 4)], [(3, 3)]])
-def test_a_guideline_without_a_correlation_is_left_out_and_counted(weights: list[tuple[float, float]]) -> None:
-    told = counted(weighed(*weights), weighed((1, 1), (2, 2), (3, 3))).as_dict()["explained"]
-    assert (told["left_out"], told["mean"]["kendall"]) == (1, {"value": pytest.approx(1.0), "n": 1})
-    assert told["factors"] == len(weights) + 3
+def test_a_guideline_without_a_correlation_is_left_out_and_counted(weights: list[tuple[float, float]]):
+    found = evaluation(weighted(*weights), weighted((1, 1), (2, 2), (3, 3)))
+    kendall = measure(found, "explained kendall by guideline")
+    assert (kendall.value, kendall.n) == (pytest.approx(1.0), 1)
+    assert "1 left out" in kendall.description
+    assert measure(found, "explained kendall").n == len(weights) + 3
 
 
-def test_added_factors_and_unexplained_ones_have_no_part_in_it() -> None:
-    plain = weighed((1, 1), (2, 2), (3, 3))
+def test_added_factors_and_unexplained_factors_have_no_part_in_it():
+    base = weighted((1, 1), (2, 2), (3, 3))
     explained = added("season", 10).model_copy(update={"explained_weight": 1.0})
-    more = plain.model_copy(update={"findings": (*plain.findings, explained, added("budget"), factor("tone", 10))})
-    assert counted(more).as_dict()["explained"] == counted(plain).as_dict()["explained"]
+    more = base.model_copy(update={"findings": (*base.findings, explained, added("budget"), factor("tone", 10))})
+    for name in NAMES:
+        assert measure(evaluation(more), f"explained {name}") == measure(evaluation(base), f"explained {name}")
 
 
-def test_without_explanations_there_is_no_check() -> None:
-    assert "explained" not in counted(verdict(factor("a"), factor("b"))).as_dict()
+def test_without_explanations_there_is_no_check():
+    assert evaluation(verdict(factor("a"), factor("b"))).measure("explained pearson") is None
 
 
-def test_constant_weights_everywhere_leave_nothing_to_tell() -> None:
-    told = counted(weighed((5, 1), (5, 2), (5, 3))).as_dict()["explained"]
-    assert told == {"factors": 3, "pooled": {}, "mean": {}, "left_out": 1}
+def test_constant_weights_everywhere_have_no_correlation():
+    found = evaluation(weighted((5, 1), (5, 2), (5, 3)))
+    assert (measure(found, "explained pearson").value, measure(found, "explained pearson").note) == (
+        None,
+        "constant weights",
+    )
+    assert found.measure("explained pearson by guideline") is None
 
 
-def test_the_order_of_factors_and_of_verdicts_changes_nothing() -> None:
+def test_the_order_of_factors_changes_no_correlation():
     random = np.random.default_rng(1)
-    verdicts = [weighed(*map(tuple, random.integers(0, 11, size=(7, 2)).astype(float))) for _ in range(10)]
-    expected = counted(*verdicts).as_dict()
-    for _ in range(5):
-        shuffled = [verdicts[index] for index in random.permutation(10)]
-        assert counted(*shuffled).as_dict() == expected
+    rows = [[(float(a), float(b)) for a, b in random.integers(0, 11, size=(7, 2))] for _ in range(10)]
+    expected = evaluation(*(weighted(*row) for row in rows))
+    shuffled = evaluation(*(weighted(*(row[index] for index in random.permutation(7))) for row in rows))
+    for name in NAMES:
+        assert value(shuffled, f"explained {name}") == pytest.approx(value(expected, f"explained {name}"))

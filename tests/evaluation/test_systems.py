@@ -1,107 +1,76 @@
-"""Systems ranked by mean scores, and how two rankings agree."""
+"""Systems ranked by the mean scores of their texts."""
 
-import numpy as np
 import pytest
-from scipy import stats
+from runs import evaluated, value
 
-from dicast.data import Finding, Judged, Scores
+from dicast.data import Finding, Judged, Scores, Winner
 from dicast.data.verdict import Order
-from dicast.evaluation import Systems
-from dicast.evaluation.system_ranking import agreement
 
 
-def alone(systems: tuple[str | None, ...], *scores: float, human: tuple[float, ...] | None = None) -> Judged:
+def scored(
+    name: str, systems: tuple[str | None, ...], *scores: float, human: tuple[float, ...] | None = None
+) -> Judged:
+    """A verdict whose texts the judge read one by one."""
     label = None if human is None else Scores(values=human, lo=0, hi=10)
-    return Judged(
-        case_id="c", scores=scores, systems=systems, label=label, findings=(Finding(criterion="c", scores=scores),)
-    )
+    finding = Finding(criterion="c", scores=scores)
+    return Judged(case_id=name, scores=scores, systems=systems, label=label, findings=(finding,))
 
 
-def counted(*verdicts: Judged) -> Systems:
-    systems = Systems()
-    for verdict in verdicts:
-        systems.add(verdict)
-    return systems
+def ranking(*verdicts: Judged) -> list[tuple[str, float | None, int]]:
+    return [(row.system, row.judge.value, row.judge.n) for row in evaluated(*verdicts).systems]
 
 
-def test_systems_are_ranked_by_the_mean_of_their_texts() -> None:
+def test_systems_are_ranked_by_the_mean_of_their_texts():
     # x: 4, 5, 3; y: 2; z: 4
-    systems = counted(alone(("x",), 4), alone(("x", "y"), 5, 2), alone(("z", "x"), 4, 3))
-    assert [(name, mean.value, mean.n) for name, mean in systems.ranking()] == [("x", 4, 3), ("z", 4, 1), ("y", 2, 1)]
+    verdicts = scored("1", ("x",), 4), scored("2", ("x", "y"), 5, 2), scored("3", ("z", "x"), 4, 3)
+    assert ranking(*verdicts) == [("x", 4, 3), ("z", 4, 1), ("y", 2, 1)]
 
 
 @pytest.mark.parametrize("order", ["ab", "ba"])
-def test_texts_that_were_compared_are_no_single_evaluations(order: Order) -> None:
+def test_texts_that_were_compared_have_no_mean_score(order: Order):
+    finding = Finding(criterion="c", scores=(4, 2), order=order)
     compared = Judged(
-        case_id="c", scores=(4, 2), systems=("x", "y"), findings=(Finding(criterion="c", scores=(4, 2), order=order),)
+        case_id="c", winner="a", scores=(4, 2), systems=("x", "y"), findings=(finding,), label=Winner(value="a")
     )
-    assert counted(compared).as_dict() == {}
+    assert [row.judge.name for row in evaluated(compared).systems] == ["strength", "strength"]
 
 
-def test_scores_beside_letters_in_both_orders_are_single_evaluations() -> None:
-    letters = tuple(Finding(criterion="l", distribution={"a": 0.7, "b": 0.3}, order=order) for order in ("ab", "ba"))
-    judged = alone(("x", "y"), 4, 2)
-    both = judged.model_copy(update={"findings": (*letters, *judged.findings)})
-    assert [name for name, _ in counted(both).ranking()] == ["x", "y"]
+def test_pairs_whose_texts_judge_and_people_scored_one_by_one_have_mean_scores():
+    judged = scored("1", ("x", "y"), 4, 2, human=(3, 1)).model_copy(update={"winner": "a"})
+    (x, y) = evaluated(judged).systems
+    assert (x.system, x.judge.value, y.judge.value) == ("x", 4.0, 2.0)
+    assert x.people is not None
+    assert x.people.value == 3.0
 
 
-def test_shares_of_a_choice_are_no_single_evaluations() -> None:
-    share = Finding(criterion="own choice", distribution={"0": 0.5, "1": 0.3, "2": 0.2})
-    judged = Judged(case_id="c", scores=(0.5, 0.3, 0.2), systems=("x", "y", "z"), findings=(share,))
-    assert counted(judged).as_dict() == {}
+def test_texts_without_a_system_are_left_out():
+    assert ranking(scored("1", (), 4, 2)) == []
+    assert [name for name, *_ in ranking(scored("1", (None, "y"), 4, 2))] == ["y"]
 
 
-def test_texts_without_a_system_are_passed_over() -> None:
-    assert counted(alone((), 4, 2)).as_dict() == {}
-    assert [name for name, _ in counted(alone((None, "y"), 4, 2)).ranking()] == ["y"]
-
-
-def test_peoples_scores_are_ranked_beside() -> None:
-    systems = counted(
-        alone(("x",), 4, human=(9,)), alone(("y",), 2, human=(5,)), alone(("z",), 3, human=(2,)), alone(("w",), 1)
+def test_human_scores_are_ranked_beside():
+    found = evaluated(
+        scored("1", ("x",), 4, human=(9,)),
+        scored("2", ("y",), 2, human=(5,)),
+        scored("3", ("z",), 3, human=(2,)),
+        scored("4", ("w",), 1),
     )
-    told = systems.as_dict()
-    assert told["scores"]["x"] == {"value": 4.0, "n": 1, "people": 9.0}
-    assert told["scores"]["w"] == {"value": 1.0, "n": 1}
+    people = {row.system: row.people.value if row.people else None for row in found.systems}
+    assert people == {"x": 9.0, "z": 2.0, "y": 5.0, "w": None}
     # 4 2 3 against 9 5 2: of three pairs two agree, ranks 3 1 2 and 3 2 1: 1 - 6 * 2 / 24
-    assert told["agreement"] == {"n": 3, "spearman": pytest.approx(0.5), "kendall": pytest.approx(1 / 3)}
+    assert value(found, "systems spearman") == pytest.approx(0.5)
+    assert value(found, "systems kendall") == pytest.approx(1 / 3)
 
 
-def test_another_ranking_can_be_any_mapping() -> None:
-    systems = counted(alone(("x",), 4), alone(("y",), 2), alone(("z",), 3))
-    assert systems.agreement({"x": 1, "y": 2, "z": 3, "more": 9}) == {
-        "n": 3, "spearman": pytest.approx(-0.5), "kendall": pytest.approx(-1 / 3)
-    }  # fmt: skip
-    assert systems.agreement() == {"n": 0}
+def test_under_three_systems_there_is_no_agreement_of_rankings():
+    assert "systems" not in evaluated(scored("1", ("x",), 4, human=(9,)), scored("2", ("y",), 2, human=(5,))).sections
 
 
-@pytest.mark.parametrize("shared", [{}, {"x": 1.0}, {"x": 1.0, "y": 2.0}])
-def test_under_three_systems_nothing_is_said(shared: dict[str, float]) -> None:
-    assert agreement({"x": 1.0, "y": 2.0, "z": 3.0}, shared) == {"n": len(shared)}
-
-
-def test_a_constant_side_has_no_agreement() -> None:
-    assert agreement({"x": 1.0, "y": 1.0, "z": 1.0}, {"x": 1.0, "y": 2.0, "z": 3.0}) == {"n": 3}
-
-
-def test_agreement_is_symmetric_and_that_of_scipy() -> None:
-    random = np.random.default_rng(0)
-    for _ in range(20):
-        table = random.integers(0, 6, size=(2, 8)).astype(float)
-        ours, theirs = ({f"s{n}": float(score) for n, score in enumerate(row)} for row in table)
-        found = agreement(ours, theirs)
-        assert found == pytest.approx(agreement(theirs, ours))
-        assert found["spearman"] == pytest.approx(stats.spearmanr(*table).statistic)
-        assert found["kendall"] == pytest.approx(stats.kendalltau(*table).statistic)
-
-
-def test_neither_the_order_of_verdicts_nor_of_candidates_matters() -> None:
-    random = np.random.default_rng(1)
-    verdicts = []
-    for _ in range(30):
-        names = tuple(str(name) for name in random.choice(["x", "y", "z"], size=2))
-        ours, theirs = random.uniform(0, 10, size=(2, 2))
-        verdicts.append(alone(names, *map(float, ours), human=tuple(map(float, theirs))))
-    expected = counted(*verdicts).as_dict()
-    assert counted(*(verdicts[index] for index in random.permutation(30))).as_dict() == expected
-    assert counted(*(verdict.swapped() for verdict in verdicts)).as_dict() == expected
+def test_neither_the_order_of_verdicts_nor_of_candidates_matters():
+    verdicts = [
+        scored(str(n), ("xyz"[n % 3], "xyz"[(n * n + 1) % 3]), n % 7, n % 5, human=(n % 4, n % 6)) for n in range(30)
+    ]
+    expected = evaluated(*verdicts).systems
+    assert evaluated(*verdicts[::-1]).systems == expected
+    swapped = {row.system: row.judge.value for row in evaluated(*(one.swapped() for one in verdicts)).systems}
+    assert swapped == pytest.approx({row.system: row.judge.value for row in expected})

@@ -539,7 +539,7 @@ def test_a_judge_file_judges_by_its_own_lm_and_stands_in_the_signature(cases, ca
         assert dicast_run(["judge", "--judge", "tone.judge.json", "--cases", "pairs.jsonl", "--json"]) == 0
     told, digest = json.loads(capsys.readouterr().out), fingerprint("tone.judge.json")[:12]
     assert told["out"] == os.path.join("runs", "tone-pairs")
-    assert told["signature"].startswith(f"tone@{digest}|evidence=pairwise,order=both,readout=generate,")
+    assert told["evaluation"]["signature"].startswith(f"tone@{digest}|evidence=pairwise,order=both,readout=generate,")
     assert all("Be strict" in json.dumps(body) for body in server.bodies)
     assert identity(cases / "runs" / "tone-pairs")["lm"] == f"openai/m@{server.url}"
 
@@ -572,7 +572,7 @@ def test_abstained_verdicts_are_counted_apart(cases, capsys):
         save(judge, "tone.judge.json", lm=f"openai/m@{server.url}")
         assert dicast_run(["judge", "--judge", "tone.judge.json", "--cases", "pairs.jsonl", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert (told["scored"], told["unscored"]) == (0, {"abstained": 4})
+    assert (told["evaluation"]["scored"], told["evaluation"]["unscored"]) == (0, {"abstained": 4})
 
 
 def test_one_case_is_explained_by_a_judge_file(cases, capsys):
@@ -591,7 +591,7 @@ def test_a_judge_file_sits_on_a_panel(cases, capsys):
         assert dicast_run(arguments) == 0
     assert len(first.bodies) == len(second.bodies) > 0
     told = json.loads(capsys.readouterr().out)
-    assert told["signature"].startswith(f"panel of tone@{fingerprint('tone.judge.json')[:12]}|")
+    assert told["evaluation"]["signature"].startswith(f"panel of tone@{fingerprint('tone.judge.json')[:12]}|")
 
 
 def test_a_judge_file_without_an_lm_takes_the_usual_one(cases):

@@ -9,7 +9,7 @@ import pytest
 from dicast.data import Judged, Scores, Winner
 from dicast.evaluation.compare import compare
 from dicast.evaluation.results import PairedTest
-from dicast.evaluation.run_arrays import columns
+from dicast.evaluation.run_arrays import run_arrays
 from dicast.optimizers.objective import OBJECTIVES, TESTED_BY_COMPARE, CaseKind, paired_tests
 from dicast.optimizers.result import Result, result
 
@@ -39,7 +39,7 @@ def run(kind: CaseKind, skill: float, seed: int = 0, *, sure: float = 0.8, each:
 
 
 def paired(name: str, first: list[Judged], second: list[Judged]) -> PairedTest:
-    runs, more = (columns(first), columns(second)), paired_tests(OBJECTIVES.find(name))
+    runs, more = (run_arrays(first), run_arrays(second)), paired_tests(OBJECTIVES.find(name))
     if name not in TESTED_BY_COMPARE:
         (test,) = more(*runs, 0)
         return test
@@ -52,7 +52,7 @@ def paired(name: str, first: list[Judged], second: list[Judged]) -> PairedTest:
 def test_every_objective_is_tested_by_its_own_figure(name: str, kind: CaseKind) -> None:
     objective, good, bad = OBJECTIVES.find(name), run(kind, 0.95, 1), run(kind, 0.6, 2)
     test = paired(name, good, bad)
-    assert test.difference.value == pytest.approx(objective.value(columns(good)) - objective.value(columns(bad)))
+    assert test.difference.value == pytest.approx(objective.value(run_arrays(good)) - objective.value(run_arrays(bad)))
     assert test.p is not None
     assert test.p < 0.01
     assert objective.gain(test) > 0

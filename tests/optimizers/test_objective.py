@@ -8,7 +8,7 @@ import pytest
 
 from dicast.data import Case, Finding, Judged, Scores, Usage, Verdict, Winner
 from dicast.errors import DeclarationError
-from dicast.evaluation.run_arrays import columns
+from dicast.evaluation.run_arrays import run_arrays
 from dicast.judging.delimiters import Fence
 from dicast.optimizers.cost_account import cost_per_verdict
 from dicast.optimizers.objective import OBJECTIVES, case_kind, objective_for
@@ -41,8 +41,8 @@ def text(value, lo=1, hi=5, **more):
 
 
 def run(*rows):
-    """Columns of (case, verdict) rows, each with an id of its own."""
-    return columns(
+    """RunArrays of (case, verdict) rows, each with an id of its own."""
+    return run_arrays(
         Judged.of(case.model_copy(update={"id": str(number)}), verdict.model_copy(update={"case_id": str(number)}))
         for number, (case, verdict) in enumerate(rows)
     )

@@ -8,7 +8,7 @@ from known_judge import Known, known_cases, measured
 
 from dicast.data import Judged
 from dicast.errors import DeclarationError
-from dicast.evaluation.run_arrays import Columns, columns
+from dicast.evaluation.run_arrays import RunArrays, run_arrays
 from dicast.optimizers.objective import OBJECTIVES
 from dicast.optimizers.structure.racing import FEWEST, MOST_UNITS, Course, Look, Race, course, is_beaten
 from dicast.stats import paired
@@ -17,7 +17,7 @@ from dicast.stats.resampling import mean
 ACCURACY = OBJECTIVES.find("accuracy").value
 
 
-def looked(along: Course, judge: Known, *, without: frozenset[str] = frozenset()) -> tuple[Look, Columns]:
+def looked(along: Course, judge: Known, *, without: frozenset[str] = frozenset()) -> tuple[Look, RunArrays]:
     """A judge's look at all cases of a course; `without` names cases that it leaves unscored."""
     cases = [case for part in along.slices for case in part]
     judged = [
@@ -26,7 +26,7 @@ def looked(along: Course, judge: Known, *, without: frozenset[str] = frozenset()
         else one
         for one in measured(judge, cases)
     ]
-    run = columns(judged)
+    run = run_arrays(judged)
     units = along.contributions(run, ACCURACY)
     return Look(cases=len(cases), scored=run.n, value=ACCURACY(run), units=units, calls=1, tokens=None), run
 
@@ -102,7 +102,7 @@ def test_the_interval_of_a_gap_is_students_of_the_paired_differences():
 def test_the_jackknife_error_of_kappa_is_that_of_its_sampling():
     """Kappa is no mean: its jackknife error against the spread of kappa over 300 drawn sets."""
     kappa, rng = OBJECTIVES.find("kappa").value, np.random.default_rng(0)
-    run = columns(measured(Known(care="careful"), known_cases(100)))
+    run = run_arrays(measured(Known(care="careful"), known_cases(100)))
     along = course(known_cases(100), Race(slices=()), seed=0)
     look = Look(cases=100, scored=100, value=kappa(run), units=along.contributions(run, kappa), calls=1, tokens=None)
     draws = []
@@ -118,7 +118,7 @@ def test_the_jackknife_error_of_kappa_is_that_of_its_sampling():
 def test_nothing_is_said_of_the_error_where_all_cases_are_alike():
     along = course(known_cases(30), Race(), seed=0)
     cases = [case.model_copy(update={"meta": {"ease": 0.1}}) for part in along.slices for case in part]
-    run = columns(measured(Known(care="careful"), cases))
+    run = run_arrays(measured(Known(care="careful"), cases))
     units = along.contributions(run, ACCURACY)
     found = along.estimate(Look(cases=30, scored=30, value=1.0, units=units, calls=1, tokens=None))
     assert found.value == 1

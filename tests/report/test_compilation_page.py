@@ -21,7 +21,7 @@ from dicast.errors import RunError
 from dicast.evaluation.compare import compare
 from dicast.evaluation.minimum_detectable_effect import Sensitivity, sensitivity
 from dicast.evaluation.results import Measure, PairedTest
-from dicast.evaluation.run_arrays import columns
+from dicast.evaluation.run_arrays import run_arrays
 from dicast.judging import build
 from dicast.judging.judge import Judge, verdict_of
 from dicast.optimizers.compile import Compiler
@@ -346,7 +346,7 @@ def runs(counts: tuple[int, int, int, int], each: int = 1) -> PairedTest:
             side.append(
                 {"case_id": str(number), "winner": winner, "label": {"value": "a"}, "group": f"g{number // each}"}
             )
-    taken = [columns([Judged.model_validate(one) for one in side]) for side in judged]
+    taken = [run_arrays([Judged.model_validate(one) for one in side]) for side in judged]
     return compare([("first", taken[0]), ("second", taken[1])])[0].tests[0]
 
 
@@ -369,7 +369,7 @@ def test_groups_of_copies_need_as_many_times_the_labels() -> None:
 
 
 def test_sensitivity_of_a_correlation_is_that_of_its_interval() -> None:
-    figure = Measure(name="spearman", value=0.05, low=-0.05, high=0.15, n=100, neutral=0.0)
+    figure = Measure(name="spearman", value=0.05, low=-0.05, high=0.15, n=100, null_value=0.0)
     found = sensitivity(PairedTest(name="spearman", difference=figure, p=0.33))
     assert found is not None
     error = 0.1 / 1.9842  # Student's quantile of 99 degrees of freedom; of 80 % power 0.8453
@@ -393,7 +393,7 @@ def test_five_groups_can_show_nothing_and_six_little() -> None:
 
 
 def test_labels_are_at_least_those_of_six_groups() -> None:
-    figure = Measure(name="mse", value=0.5, low=0.4, high=0.6, n=100, groups=10, neutral=0.0)
+    figure = Measure(name="mse", value=0.5, low=0.4, high=0.6, n=100, groups=10, null_value=0.0)
     found = sensitivity(PairedTest(name="mse", difference=figure, p=0.001))
     assert found is not None
     assert found.labels == 60

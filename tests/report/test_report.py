@@ -292,22 +292,22 @@ def test_answers_name_the_most_frequent_mistake_and_the_biases_that_are_shown() 
     assert (
         found["Is it biased?"].figure == "2 biases"
     )  # of the four with a neutral value, those whose interval leaves it
-    assert "first place 57.6\u202f%" in found["Is it biased?"].line
+    assert "first position 57.6\u202f%" in found["Is it biased?"].line
 
 
 @pytest.mark.parametrize(
     ("measure", "value", "ends"),
     [
-        (Measure(name="accuracy", value=0.7241, low=0.685, high=0.76, kind="share"), "72.4\u202f%", "68.5–76.0"),
+        (Measure(name="accuracy", value=0.7241, low=0.685, high=0.76, kind="proportion"), "72.4\u202f%", "68.5–76.0"),
         (
-            Measure(name="gap", value=-0.031, low=-0.07, high=0.008, kind="share", neutral=0),
+            Measure(name="gap", value=-0.031, low=-0.07, high=0.008, kind="proportion", null_value=0),
             "\u22123.1\u202fpoints",
             "\u22127.0 to +0.8",
         ),
         (Measure(name="kappa", value=1, low=0.921, high=1), "1.000", "0.921–1.000"),
         (Measure(name="calls", value=11), "11", ""),
         (Measure(name="tokens", value=4212.4), "4,212", ""),
-        (Measure(name="leniency", value=0.5, low=-0.5, high=1.5, neutral=0), "+0.50", "\u22120.50 to +1.50"),
+        (Measure(name="leniency", value=0.5, low=-0.5, high=1.5, null_value=0), "+0.50", "\u22120.50 to +1.50"),
         (Measure(name="none"), "—", ""),
     ],
 )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dicast.errors import DataError, DeclarationError
-from dicast.stats.resampling import Estimate, bootstrap, bootstrap_table, group_codes, mean, quantile, share
+from dicast.stats.resampling import Estimate, bootstrap, bootstrap_table, group_codes, mean, proportion, quantile
 
 spec = importlib.util.spec_from_file_location(
     "coverage_benchmark", Path(__file__).parents[2] / "benchmarks" / "coverage.py"
@@ -40,7 +40,7 @@ def bounded(found: Estimate) -> bool:
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
 @pytest.mark.parametrize(("hits", "n"), [(0, 1), (1, 1), (0, 7), (7, 7), (1, 50), (30, 50), (999, 1000)])
 def test_a_share_of_independent_cases_has_wilsons_interval(hits: int, n: int, level: float) -> None:
-    found = share(np.arange(n) < hits, level=level)
+    found = proportion(np.arange(n) < hits, level=level)
     theirs = stats.binomtest(hits, n).proportion_ci(level, method="wilson")
     assert (found.value, found.n, found.groups) == (hits / n, n, n)
     assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
@@ -49,7 +49,7 @@ def test_a_share_of_independent_cases_has_wilsons_interval(hits: int, n: int, le
 def test_groups_of_one_case_are_no_groups() -> None:
     values = np.random.default_rng(0).random(40)
     names = [f"prompt {number}" for number in range(40)]
-    assert share(values < 0.6, names) == share(values < 0.6)
+    assert proportion(values < 0.6, names) == proportion(values < 0.6)
     assert mean(values, names) == mean(values)
     assert bootstrap_table(accuracy, values < 0.6, values < 0.5, 2, names) == bootstrap_table(
         accuracy, values < 0.6, values < 0.5, 2
@@ -70,14 +70,14 @@ def test_a_clustered_share_is_wilsons_interval_of_the_effective_size(seed: int) 
     size, t = min(90, p * (1 - p) / variance), stats.t.ppf(0.975, count - 1)
     # Wilson's bounds are where (p - x)^2 = t^2 x (1 - x) / size.
     bounds = np.roots([1 + t**2 / size, -(2 * p + t**2 / size), p**2])
-    found = share(hits, groups)
+    found = proportion(hits, groups)
     assert (found.low, found.high) == pytest.approx(sorted(bounds), abs=1e-9)
     assert (found.value, found.n, found.groups) == (p, 90, count)
 
 
 def test_cases_that_are_copies_count_once() -> None:
     once = np.random.default_rng(1).random(30) < 0.6
-    copied = share(np.repeat(once, 10), np.repeat(np.arange(30), 10))
+    copied = proportion(np.repeat(once, 10), np.repeat(np.arange(30), 10))
     p, t = once.mean(), stats.t.ppf(0.975, 29)
     size = 29  # p (1 - p) over the variance with its factor 30 / 29
     assert copied.value == p
@@ -88,7 +88,7 @@ def test_cases_that_are_copies_count_once() -> None:
 
 @pytest.mark.parametrize("hit", [True, False])
 def test_all_or_no_hits_in_groups_count_the_groups(hit: bool) -> None:
-    found = share([hit] * 40, np.arange(40) // 4)
+    found = proportion([hit] * 40, np.arange(40) // 4)
     t = stats.t.ppf(0.975, 9)
     assert found.value == float(hit)
     assert found.low == pytest.approx(10 / (10 + t**2) if hit else 0, abs=1e-12)
@@ -97,7 +97,7 @@ def test_all_or_no_hits_in_groups_count_the_groups(hit: bool) -> None:
 
 def test_groups_that_balance_each_other_do_not_make_more_cases() -> None:
     # Each group has one hit and one miss: the clustered variance is 0, the effective size stays n.
-    found = share([True, False] * 20, np.arange(40) // 2)
+    found = proportion([True, False] * 20, np.arange(40) // 2)
     t = stats.t.ppf(0.975, 19)
     assert found.high - found.low == pytest.approx(2 * t / (1 + t**2 / 40) * math.sqrt(0.25 / 40 + t**2 / (4 * 40**2)))
 
@@ -127,7 +127,7 @@ def test_a_clustered_mean_is_that_of_statsmodels(seed: int) -> None:
 
 def test_nothing_is_not_defined() -> None:
     for found in (
-        share([]),
+        proportion([]),
         mean([]),
         bootstrap(lambda cases: float(cases.mean()), 0),
         bootstrap_table(accuracy, [], [], 2),
@@ -141,7 +141,7 @@ def test_one_group_has_a_value_and_no_interval() -> None:
     one = ["only"] * 6
     hits = np.array([1, 1, 0, 1, 1, 0])
     for found in (
-        share(hits, one),
+        proportion(hits, one),
         mean(hits, one),
         bootstrap(lambda cases: float(hits[cases].mean()), 6, one),
         bootstrap_table(accuracy, hits, np.ones(6, dtype=int), 2, one),
@@ -150,7 +150,7 @@ def test_one_group_has_a_value_and_no_interval() -> None:
         assert not bounded(found)
         assert (found.n, found.groups) == (6, 1)
     assert math.isnan(mean([3.0]).low)
-    assert bounded(share([True]))
+    assert bounded(proportion([True]))
 
 
 def test_a_missing_number_is_not_left_out_in_silence() -> None:
@@ -164,8 +164,8 @@ def test_the_order_of_the_cases_does_not_matter() -> None:
     groups, judge = rng.integers(30, size=200), rng.integers(2, size=200)
     human = (values < 0.5).astype(int)
     assert mean(values[order]) == mean(values)
-    assert share(human[order]) == share(human)
-    assert share(human[order], groups[order]) == share(human, groups)
+    assert proportion(human[order]) == proportion(human)
+    assert proportion(human[order], groups[order]) == proportion(human, groups)
     assert bootstrap_table(accuracy, human[order], judge[order], 2, groups[order], seed=5) == bootstrap_table(
         accuracy, human, judge, 2, groups, seed=5
     )
@@ -177,11 +177,11 @@ def test_the_order_of_the_cases_does_not_matter() -> None:
 
 def test_groups_can_have_any_names() -> None:
     hits = [True, False, True, True, False, True]
-    named = share(hits, ["x", "x", "y", "y", "z", "z"])
-    assert share(hits, [1, 1, 2, 2, 3, 3]) == named
-    assert share(hits, np.array(["b", "b", "c", "c", "a", "a"])) == named
-    assert share(hits, [("p", 1), ("p", 1), None, None, 3.5, 3.5]) == named
-    assert share(hits, iter("aabbcc")) == named
+    named = proportion(hits, ["x", "x", "y", "y", "z", "z"])
+    assert proportion(hits, [1, 1, 2, 2, 3, 3]) == named
+    assert proportion(hits, np.array(["b", "b", "c", "c", "a", "a"])) == named
+    assert proportion(hits, [("p", 1), ("p", 1), None, None, 3.5, 3.5]) == named
+    assert proportion(hits, iter("aabbcc")) == named
 
 
 def test_groups_must_be_one_a_case() -> None:

@@ -11,7 +11,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from dicast.errors import DataError
-from dicast.evaluation import Proportion
+from dicast.stats.proportions import Proportion
 from dicast.stats.selective import HighLow, aurc, auroc, excess_aurc, high_low, risk_coverage
 
 SEEDS = range(6)

@@ -31,8 +31,8 @@ def share(name: str, hits: int, n: int, what: str = "", **fields: Any) -> Measur
         low=max(0, value - half),
         high=min(1, value + half),
         n=n,
-        what=what,
-        kind="share",
+        description=what,
+        kind="proportion",
         **fields,
     )
 
@@ -40,12 +40,19 @@ def share(name: str, hits: int, n: int, what: str = "", **fields: Any) -> Measur
 def gap(name: str, value: float, half: float, n: int = 540, what: str = "") -> Measure:
     """A difference of shares."""
     return Measure(
-        name=name, value=value, low=value - half, high=value + half, n=n, what=what, kind="share", neutral=0.0
+        name=name,
+        value=value,
+        low=value - half,
+        high=value + half,
+        n=n,
+        description=what,
+        kind="proportion",
+        null_value=0.0,
     )
 
 
 def number(name: str, value: float, half: float, n: int = 540, what: str = "", **fields: Any) -> Measure:
-    return Measure(name=name, value=value, low=value - half, high=value + half, n=n, what=what, **fields)
+    return Measure(name=name, value=value, low=value - half, high=value + half, n=n, description=what, **fields)
 
 
 def evaluation(hits: int = 391, n: int = 540, judge: str = "fennec", calls: int = 11) -> Evaluation:
@@ -67,10 +74,13 @@ def evaluation(hits: int = 391, n: int = 540, judge: str = "fennec", calls: int 
         ),
         "people": (
             share(
-                "one person", round(0.811 * n), n, "the human ceiling: one annotator against the majority of the others"
+                "human ceiling",
+                round(0.811 * n),
+                n,
+                "the human ceiling: one annotator against the majority of the others",
             ),
-            share("judge as a person", round(1.02 * hits), n, "the judge against the same majorities"),
-            gap("judge above person", 1.02 * accuracy - 0.811, 0.045, n, "judge less one person"),
+            share("judge as annotator", round(1.02 * hits), n, "the judge against the same majorities"),
+            gap("judge above ceiling", 1.02 * accuracy - 0.811, 0.045, n, "judge less one person"),
         ),
         "baselines": (
             share("majority", round(0.461 * n), n, "always 'a', people's most frequent label here"),
@@ -88,17 +98,19 @@ def evaluation(hits: int = 391, n: int = 540, judge: str = "fennec", calls: int 
             number("AURC", 0.148, 0.02, n, "area under the risk-coverage curve"),
         ),
         "bias": (
-            share("first place", round(0.576 * n), n, "non-tie answers that name the text shown first", neutral=0.5),
+            share(
+                "first position", round(0.576 * n), n, "non-tie answers that name the text shown first", null_value=0.5
+            ),
             share("primacy", round(0.115 * n), n, "both orders name the text shown first"),
             share("recency", round(0.028 * n), n, "both orders name the text shown second"),
             gap("longer above people", 0.09, 0.05, n, "judge less people; 0 is no bias"),
             gap("ties above people", -0.024, 0.035, n, "judge less people; 0 is no bias"),
-            gap("own texts above people", 0.012, 0.06, n, "judge less people; 0 is no bias"),
+            gap("self-preference above people", 0.012, 0.06, n, "judge less people; 0 is no bias"),
         ),
         "cost": (
-            Measure(name="calls", value=float(calls), n=n, what="calls a verdict"),
-            Measure(name="tokens", value=4212.4, n=n, what="prompt and generated tokens a verdict"),
-            Measure(name="seconds", value=38.2, n=n, what="model seconds a verdict"),
+            Measure(name="calls", value=float(calls), n=n, description="calls a verdict"),
+            Measure(name="tokens", value=4212.4, n=n, description="prompt and generated tokens a verdict"),
+            Measure(name="seconds", value=38.2, n=n, description="model seconds a verdict"),
         ),
     }
     bins = tuple(
@@ -191,7 +203,7 @@ def scores_alone(n: int = 120) -> Evaluation:
                 number("pearson", 0.38, 0.15, n),
                 Measure(name="kendall", note="scores are constant"),
             ),
-            "people": (number("one person", 0.55, 0.1, n),),
+            "people": (number("human ceiling", 0.55, 0.1, n),),
         },
         histograms=(Histogram(whose="judge", edges=(0, 0.25, 0.5, 0.75, 1), counts=(10, 60, 40, 10)),),
     )
@@ -247,7 +259,7 @@ def disagreement(
 
 
 def comparison(first: str = "fennec", second: str = "direct") -> Comparison:
-    difference = Measure(name="accuracy", value=0.061, low=0.021, high=0.101, n=540, kind="share", neutral=0.0)
+    difference = Measure(name="accuracy", value=0.061, low=0.021, high=0.101, n=540, kind="proportion", null_value=0.0)
     return Comparison(
         first=first,
         second=second,

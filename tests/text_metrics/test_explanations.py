@@ -181,8 +181,8 @@ def test_measures_tell_value_interval_groups_and_settings():
     assert told["rougeL"].value == pytest.approx(rouge(ours, theirs)["rougeL"].mean())
     assert all((one.n, one.groups) == (40, 8) for one in told.values())
     assert all(one.low < one.value < one.high for one in told.values())
-    assert "tok:13a" in told["bleu"].what
-    assert "no stemming" in told["rouge1"].what
+    assert "tok:13a" in told["bleu"].description
+    assert "no stemming" in told["rouge1"].description
 
 
 def test_the_interval_of_the_corpus_bleu_repeats_with_its_seed():
@@ -228,7 +228,7 @@ def test_measures_by_models_stand_beside_the_others():
     rows = [("a", "b"), ("c", "d")]
     (told,) = measures(rows, which=[], models=[Fixed(0.25, 0.75)])
     assert (told.name, told.value, told.n, told.note) == ("fixed", 0.5, 2, "")
-    assert "Fixed|1" in told.what
+    assert "Fixed|1" in told.description
     (missing,) = measures(rows, which=[], models=[Fixed(0.25, math.nan)])
     assert (missing.value, missing.note) == (None, "a text has no words")
 
@@ -409,7 +409,7 @@ def test_texts_that_fill_what_the_model_reads_are_counted(bert, bart):
     for scorer, name in ((bert_score_of(bert), "bertscore_f1"), (bart_score_of(bart), "bartscore_f1")):
         told = {one.name: one for one in measures([(long, short), (short, short)], which=[], models=[scorer])}
         assert told[name].note == "texts that fill what the model reads, and may be cut at their end: 1"
-        assert scorer.signature in told[name].what
+        assert scorer.signature in told[name].description
         scorer([short], [short])
         assert scorer.cut == 0
 

@@ -1,0 +1,1 @@
+"""The built-in metrics, a module per section; each function registers itself."""

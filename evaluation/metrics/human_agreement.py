@@ -1,0 +1,74 @@
+"""How far annotators agree with each other: the human ceiling, and the judge on the same terms."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ...stats import human_agreement as annotators
+from ...stats.proportions import FEWEST
+from ...stats.resampling import bootstrap, mean, proportion
+from ..measure_factories import clip_interval, difference_measure, mean_proportion_measure, to_measure
+from ..metric import MetricOptions, register
+from ..results import Measure
+from ..run_arrays import RunArrays
+from .correlation import resampled_correlation
+
+
+@register("people")
+def human_ceiling(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
+    """One annotator against the majority of the others, and the judge against the same majorities."""
+    several = run.rows(((run.votes >= 0).sum(axis=1) > 1) & (run.judge >= 0))
+    if not several.n:
+        return
+    groups = several.group
+    human, judge = annotators.leave_one_out(several.votes), annotators.against_others(several.judge, several.votes)
+    description = "one annotator against the majority of the others"
+    yield mean_proportion_measure("human ceiling", human, groups, description)
+    yield mean_proportion_measure("judge as annotator", judge, groups, "the judge against the same majorities")
+    description = "judge less human ceiling; above 0 it agrees with annotators better than they do with each other"
+    yield difference_measure("judge above ceiling", clip_interval(mean(judge - human, groups), -1, 1), description)
+    pairs = annotators.pairwise_agreement(several.votes)
+    yield mean_proportion_measure("annotator pairs", pairs, groups, "two annotators agree")
+    fleiss = bootstrap(
+        lambda rows: annotators.fleiss_kappa(several.votes[rows]),
+        several.n,
+        groups,
+        seed=options.seed,
+        bounds=(-1.0, 1.0),
+    )
+    yield to_measure("Fleiss' kappa", fleiss, "agreement of annotators beyond chance")
+    yield from _third_person(several)
+
+
+def _third_person(run: RunArrays) -> Iterator[Measure]:
+    """Annotators who judge for somebody else (arXiv 2406.11657), where the label is not just their majority."""
+    voted = annotators.majority(run.votes, len(run.labels))
+    known = (run.human >= 0) & (voted >= 0)
+    correct = voted[known] == run.human[known]
+    if not known.any() or correct.all():
+        return
+    average, deviation = annotators.drawn_agreement(correct)
+    note = f"1,000 samples of 30: mean {average:.3f}, sd {deviation:.3f}"
+    if not np.isnan(run.vote_certainty).all():
+        certainty = annotators.majority_certainty(run.votes[known], run.vote_certainty[known])
+        note += f"; mean certainty of the majority {np.nanmean(certainty):.2f}"
+    estimate = proportion(correct, run.group[known])
+    description = "the majority of annotators who judge for somebody else equals the label"
+    yield to_measure("third-person majority", estimate, description, note, is_proportion=True)
+
+
+@register("people")
+def human_ceiling_of_scores(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
+    """One annotator's scores against the mean of the others, and the judge's against the same means."""
+    texts = run.rated
+    left = annotators.leave_one_out_scores(texts.ratings)
+    if len(left.item) < FEWEST:
+        return
+    groups = texts.group[left.item]
+    sides = {
+        "human ceiling": (left.rating, "one annotator's score against the mean of the others', Spearman's rho"),
+        "judge as annotator": (texts.score[left.item], "the judge's score against the same means, Spearman's rho"),
+    }
+    for name, (side, description) in sides.items():
+        estimate = resampled_correlation("spearman", side, left.others, groups, options.seed)
+        yield to_measure(name, estimate, description)
