@@ -3,10 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-# mypy reads the root as the package `dicast` through this link, whatever the checkout folder is called.
+# mypy and editors read the root as the package `dicast` through this link, whatever the checkout folder is called.
 TYPED := .cache/typed
 
-.PHONY: demo test test-model test-simulation reproduce check format bench constraints clean
+.PHONY: demo test test-model test-simulation reproduce check types format bench constraints clean
 
 demo: $(INSTALLED)
 	$(BIN)/dicast demo
@@ -24,9 +24,11 @@ test-simulation: $(INSTALLED)
 reproduce: $(INSTALLED)
 	$(BIN)/dicast reproduce all $(if $(DATA),--data $(DATA))
 
-check: $(INSTALLED)
+check: $(INSTALLED) types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(INSTALLED)
 	@mkdir -p $(TYPED) && ln -sfn ../.. $(TYPED)/dicast
 	cd $(TYPED) && MYPYPATH=. ../../$(BIN)/mypy --config-file dicast/pyproject.toml -p dicast
 

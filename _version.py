@@ -1,3 +1,3 @@
-"""The version of dicast, in a module of its own so that any room may read it."""
+"""The version of dicast. A separate module, so that any room may import it."""
 
 __version__ = "0.1.0"

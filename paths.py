@@ -6,8 +6,8 @@ from pathlib import Path
 
 def home() -> Path:
     """The cache folder; it may not exist yet."""
-    given = os.environ.get("DICAST_HOME")
-    if given:
-        return Path(given).expanduser()
+    folder = os.environ.get("DICAST_HOME")
+    if folder:
+        return Path(folder).expanduser()
     cache = os.environ.get("XDG_CACHE_HOME")
     return (Path(cache) if cache else Path.home() / ".cache") / "dicast"

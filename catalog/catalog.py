@@ -41,15 +41,15 @@ def locate(name: str, root: Path | None = None) -> Path:
         return entry.packaged
     roots = [root] if root else [*_data_folder(), _cache()]
     for folder in roots:
-        own = folder / name
-        for path in (folder / entry.converted, own / CONVERTED):
+        originals = folder / name
+        for path in (folder / entry.converted, originals / CONVERTED):
             if path.is_file():
                 return path
-        if all((own / entry.stored(file)).is_file() for file in entry.files):
-            return own / entry.stored(entry.files[0]) if len(entry.files) == 1 else own
+        if all((originals / entry.stored(file)).is_file() for file in entry.files):
+            return originals / entry.stored(entry.files[0]) if len(entry.files) == 1 else originals
     raise DataError(
         f"{name}: the set is not in {' or '.join(map(str, roots))}. Run: dicast data get {name} (it downloads from "
-        f"{entry.source}), or with a copy of your own: dicast data get {name} --from PATH"
+        f"{entry.source}), or with your copy: dicast data get {name} --from PATH"
     )
 
 
@@ -83,17 +83,17 @@ def get(name: str, source: Path | None = None, *, base: str = GITHUB) -> Path:
     entry = DATA_SETS.find(name)
     if entry.packaged:
         return entry.packaged
-    own = _cache() / name
+    folder = _cache() / name
     rows = _converted_rows(entry, source)
     if rows is not None:
-        return _store(own / CONVERTED, rows.read_bytes())
+        return _store(folder / CONVERTED, rows.read_bytes())
     for file in entry.files:
-        target = own / entry.stored(file)
+        target = folder / entry.stored(file)
         if source is not None or not _is_pinned(target, file):
             content = _download(entry, file, base) if source is None else _own_copy(entry, file, source)
             _check_digest(entry, file, content)
             _store(target, content)
-    (own / CONVERTED).unlink(missing_ok=True)  # it would hide the originals
+    (folder / CONVERTED).unlink(missing_ok=True)  # it would hide the originals
     return locate(name, _cache())
 
 
@@ -125,7 +125,7 @@ def _read_rows(paths: Sequence[Path]) -> Iterator[dict[str, Any]]:
 
 
 def _converted_rows(entry: PublicSet, source: Path | None) -> Path | None:
-    """The user's file of converted rows, after a look at every row; None when what they gave is the original."""
+    """The user's file of converted rows, every row checked; None where their copy is the original."""
     path = source / entry.converted if source is not None and source.is_dir() else source
     if path is None or not is_converted(path):
         return None

@@ -43,56 +43,56 @@ class Record(BaseModel):
 class Candidate(Record):
     """One text to judge; it may be empty (a model can answer nothing)."""
 
-    text: Text
-    system: str | None = Field(default=None, description="which model or author wrote it; never shown to a judge")
+    text: Text = Field(description="the text itself")
+    system: str | None = Field(default=None, description="the model or author that wrote it; never shown to a judge")
 
 
 class Turn(Record):
     """One turn of the conversation that leads to the query."""
 
-    role: Literal["system", "user", "assistant"]
-    text: Text
+    role: Literal["system", "user", "assistant"] = Field(description="who speaks")
+    text: Text = Field(description="what the role says")
 
 
 class Preference(Record):
     """What one person said they like or avoid (PREF)."""
 
     kind: Literal["preference"] = "preference"
-    text: NonEmpty
+    text: NonEmpty = Field(description="the preference in the person's words")
 
 
 class Persona(Record):
     """Who one person is: named features (age, education, ...) and free text (arXiv 2406.11657)."""
 
     kind: Literal["persona"] = "persona"
-    features: dict[str, Text] = Field(default_factory=dict)
-    text: Text = ""
+    features: dict[str, Text] = Field(default_factory=dict, description="feature name -> value, as in age: 25-34")
+    text: Text = Field(default="", description="the person described in free text")
 
 
 class Review(Record):
     """One text that a reviewer wrote about and scored."""
 
-    text: Text
-    comment: Text = ""
-    score: float
+    text: Text = Field(description="the text that was reviewed")
+    comment: Text = Field(default="", description="the review itself; may be empty")
+    score: float = Field(description="on the reviewer's scale")
 
 
 class Comparison(Record):
     """One earlier choice of a reviewer between two texts."""
 
-    response_a: Text
-    response_b: Text
-    label: Letter
+    response_a: Text = Field(description="the first text")
+    response_b: Text = Field(description="the second text")
+    label: Letter = Field(description="the text that the reviewer preferred")
 
 
 class Reviewer(Record):
-    """A reviewer's history: reviews, or earlier comparisons (PerSE); `scale` is that of the reviews' scores."""
+    """A reviewer's history: reviews, or earlier comparisons (PerSE)."""
 
     kind: Literal["reviewer"] = "reviewer"
-    id: NonEmpty
-    reviews: tuple[Review, ...] = ()
-    comparisons: tuple[Comparison, ...] = ()
-    scale: tuple[float, float] = (1, 10)
+    id: NonEmpty = Field(description="names the reviewer; equal ids are one person")
+    reviews: tuple[Review, ...] = Field(default=(), description="texts they reviewed and scored")
+    comparisons: tuple[Comparison, ...] = Field(default=(), description="pairs of texts they chose between")
+    scale: tuple[float, float] = Field(default=(1, 10), description="lowest and highest score of their reviews")
 
     @model_validator(mode="after")
     def _scores_on_the_scale(self) -> Self:
@@ -109,9 +109,9 @@ Profile = Annotated[Preference | Persona | Reviewer, Field(discriminator="kind")
 class Winner(Record):
     """Which candidate won: a letter for a pair, an index from 0 for a choice among more."""
 
-    value: Letter | int
+    value: Letter | int = Field(description="a letter for a pair, an index from 0 for a choice among more")
     certainty: Annotated[float, Field(ge=0, le=1)] | None = Field(
-        default=None, description="how sure the annotator said to be"
+        default=None, description="the annotator's stated certainty"
     )
 
     @property
@@ -125,9 +125,9 @@ class Winner(Record):
 class Scores(Record):
     """One score per candidate, on the scale lo..hi."""
 
-    values: tuple[float, ...]
-    lo: float
-    hi: float
+    values: tuple[float, ...] = Field(description="one score per candidate, in the candidates' order")
+    lo: float = Field(description="lowest score of the scale")
+    hi: float = Field(description="highest score of the scale")
 
     @model_validator(mode="after")
     def _on_the_scale(self) -> Self:
@@ -140,7 +140,7 @@ class Scores(Record):
 
     @property
     def winner(self) -> Letter | None:
-        """The higher one of a pair's two scores; None for any other number of candidates."""
+        """The candidate with the higher score, of a pair; None for any other number of candidates."""
         if len(self.values) != 2:
             return None
         first, second = self.values
@@ -156,25 +156,21 @@ Label = Winner | Scores
 class Case(Record):
     """Texts to judge for somebody.
 
-    `votes` holds the individual annotators' labels, in no order, and may be empty; `group` names what must not
-    straddle a split (a person, a prompt); `aspect` is what the label is about ("coherence"), None for overall.
-    `history` holds the turns before the query when the candidates answer the last turn of a conversation.
-
     Raises:
         pydantic.ValidationError: a label that does not fit the candidates (letters are for pairs, an index must
             name a candidate, one score per candidate), or no candidate.
     """
 
-    id: NonEmpty
-    query: Text
-    history: tuple[Turn, ...] = ()
-    candidates: Annotated[tuple[Candidate, ...], Field(min_length=1)]
-    profile: Profile | None = None
-    aspect: Text | None = None
-    label: Label | None = None
-    votes: tuple[Label, ...] = ()
-    group: Text | None = None
-    meta: dict[str, Any] = Field(default_factory=dict)
+    id: NonEmpty = Field(description="unique in its file or set")
+    query: Text = Field(description="the request that the candidates answer; may be empty")
+    history: tuple[Turn, ...] = Field(default=(), description="the turns before the query, in a conversation")
+    candidates: Annotated[tuple[Candidate, ...], Field(min_length=1, description="the texts to judge")]
+    profile: Profile | None = Field(default=None, description="the person for whom the case is judged")
+    aspect: Text | None = Field(default=None, description='what the label is about, as in "coherence"; None: overall')
+    label: Label | None = Field(default=None, description="the human label; judges never see it")
+    votes: tuple[Label, ...] = Field(default=(), description="single annotators' labels, in no order")
+    group: Text | None = Field(default=None, description="a person or prompt: a split never divides a group")
+    meta: dict[str, Any] = Field(default_factory=dict, description="anything else; judges never see it")
 
     @model_validator(mode="after")
     def _labels_fit_the_candidates(self) -> Self:
@@ -218,7 +214,7 @@ class Case(Record):
         )
 
     def soft_label(self) -> dict[str, float] | None:
-        """The share of annotators behind each winner; without votes the label alone, None without either.
+        """The proportion of annotators for each winner; without votes that of the label, None without either.
 
         Example:
             >>> votes = [Winner(value=v) for v in ("a", "a", "tie")]

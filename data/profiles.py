@@ -1,11 +1,11 @@
 """Which part of a person's profile a judge sees: k reviews by seed, features by name, and a cap in words.
 
-    history        k of a reviewer's reviews (or comparisons), drawn and ordered by seed (PerSE, Wang et al. 2023)
-    without_comments  the same reviews with their scores alone
-    capped         at most so many words; the longest texts are cut first, and every cut is told
-    features       part of a persona: all, key, least, none, or features by name (arXiv 2406.11657, section 5)
+    history           k of a reviewer's reviews (or comparisons), sampled and ordered by seed (PerSE, Wang et al. 2023)
+    without_comments  the same reviews with only their scores
+    capped            at most so many words; the longest texts are cut first, and every cut is reported
+    features          part of a persona: all, key, least, none, or features by name (arXiv 2406.11657, section 5)
 
-What is left out is returned as notes, one sentence each, so that no cut is silent.
+Whatever is left out is returned as notes, one sentence each, so that no cut is silent.
 """
 
 import random
@@ -30,20 +30,20 @@ def history(reviewer: Reviewer, *, k: int, seed: int, shuffle: int = 0, unseen: 
 
     Args:
         k: how many; 0 leaves none.
-        seed: draws them, the same ones for every case of this reviewer.
-        shuffle: 0 keeps the history's own order; any other number is the seed of another order.
-        unseen: texts to be judged, which may not stand in the history.
+        seed: of the sample, which is the same for every case of this reviewer.
+        shuffle: 0 keeps the order of the history; any other number is the seed of another order.
+        unseen: texts to be judged, which may not be in the history.
     """
     reviews = [review for review in reviewer.reviews if review.text not in unseen]
-    comparisons = [one for one in reviewer.comparisons if not {one.response_a, one.response_b} & set(unseen)]
+    comparisons = [pair for pair in reviewer.comparisons if not {pair.response_a, pair.response_b} & set(unseen)]
 
-    def drawn(items: Sequence[object]) -> list[object]:
+    def sampled(items: Sequence[object]) -> list[object]:
         chosen = sorted(random.Random(f"{seed}/{reviewer.id}").sample(range(len(items)), min(k, len(items))))
         if shuffle:
             random.Random(f"{shuffle}/{reviewer.id}").shuffle(chosen)
         return [items[index] for index in chosen]
 
-    return reviewer.model_copy(update={"reviews": tuple(drawn(reviews)), "comparisons": tuple(drawn(comparisons))})
+    return reviewer.model_copy(update={"reviews": tuple(sampled(reviews)), "comparisons": tuple(sampled(comparisons))})
 
 
 def without_comments(reviewer: Reviewer) -> Reviewer:
@@ -59,25 +59,28 @@ def capped(reviewer: Reviewer, *, words: int) -> tuple[Reviewer, list[str]]:
     are cut the same way. Scores and choices are never cut.
 
     Raises:
-        ContextOverflow: fewer than no words are left for the history.
+        ContextOverflow: the text to judge is longer than the cap, so that `words` is negative.
     """
     if words < 0:
         raise ContextOverflow(f"the text to judge is {-words} words longer than the cap; raise max_words.")
     comments = [review.comment for review in reviewer.reviews]
     texts = [review.text for review in reviewer.reviews]
-    pairs = [text for one in reviewer.comparisons for text in (one.response_a, one.response_b)]
-    kept_comments = _cut_to(comments, words)
-    kept = _cut_to([*texts, *pairs], words - sum(map(count_words, kept_comments)))
+    pairs = [text for pair in reviewer.comparisons for text in (pair.response_a, pair.response_b)]
+    short_comments = _cut_to(comments, words)
+    short_texts = _cut_to([*texts, *pairs], words - sum(map(count_words, short_comments)))
     notes = [
-        f"profile: {told} at most {max(map(_kept_words, after))} words each kept, by the cap"
-        for told, before, after in (("texts cut,", [*texts, *pairs], kept), ("comments cut,", comments, kept_comments))
+        f"profile: {cut} at most {max(map(_kept_words, after))} words each kept, by the cap"
+        for cut, before, after in (
+            ("texts cut,", [*texts, *pairs], short_texts),
+            ("comments cut,", comments, short_comments),
+        )
         if before != after
     ]
-    shown = zip(reviewer.reviews, kept, kept_comments, strict=False)
-    reviews = tuple(one.model_copy(update={"text": text, "comment": comment}) for one, text, comment in shown)
-    sides = iter(kept[len(texts) :])
+    cut_reviews = zip(reviewer.reviews, short_texts, short_comments, strict=False)
+    reviews = tuple(past.model_copy(update={"text": text, "comment": comment}) for past, text, comment in cut_reviews)
+    sides = iter(short_texts[len(texts) :])
     comparisons = tuple(
-        one.model_copy(update={"response_a": next(sides), "response_b": next(sides)}) for one in reviewer.comparisons
+        pair.model_copy(update={"response_a": next(sides), "response_b": next(sides)}) for pair in reviewer.comparisons
     )
     return reviewer.model_copy(update={"reviews": reviews, "comparisons": comparisons}), notes
 
@@ -87,7 +90,7 @@ def features(persona: Persona, which: str) -> tuple[Persona, list[str]]:
 
     Args:
         which: `all` (features and free text), `key`, `least`, `none`, or features by name, as in `age,education`; all
-            but `all` leave the free text out, because it tells every feature.
+            but `all` leave the free text out, because it names every feature.
 
     Raises:
         DeclarationError: an empty name in the list.
@@ -97,12 +100,12 @@ def features(persona: Persona, which: str) -> tuple[Persona, list[str]]:
     names = FEATURE_SETS.get(which) or tuple(name.strip() for name in which.split(",") if which != "none")
     if not all(names):
         raise DeclarationError(f"features {which!r}: an empty name. Use all, key, least, none, or names: age,education")
-    kept = {name: value for name, value in persona.features.items() if name in names}
-    lacking = [name for name in names if name not in kept] if which not in FEATURE_SETS else []
+    chosen = {name: value for name, value in persona.features.items() if name in names}
+    lacking = [name for name in names if name not in chosen] if which not in FEATURE_SETS else []
     notes = [f"persona: no feature {name!r} is known" for name in lacking]
-    if which in FEATURE_SETS and which != "none" and not kept:
+    if which in FEATURE_SETS and which != "none" and not chosen:
         notes = [f"persona: none of the {which} features is known"]
-    return Persona(features=kept), notes
+    return Persona(features=chosen), notes
 
 
 def count_words(text: str) -> int:

@@ -1,7 +1,8 @@
-"""Streaming readers: JSONL, CSV, Parquet (each may be gzipped but Parquet) and Hugging Face data sets to cases.
+"""Streaming readers: JSONL and CSV (also gzipped), Parquet and Hugging Face data sets to cases.
 
-A file is never held in memory. A bad row is an error that names file, line, field and value; with `rejects` it is
-written there, counted, and reading goes on. Ids must be unique: a digest of each is kept (about 70 bytes a row).
+A file is never read into memory as a whole. A bad row is an error that names file, line, field and value; with
+`rejects` it is written there, counted, and reading goes on. Ids must be unique: a digest of every id stays in memory
+(about 70 bytes a row).
 """
 
 import csv
@@ -26,7 +27,7 @@ BROKEN_GZIP = (gzip.BadGzipFile, EOFError, zlib.error)
 
 
 class Rejects:
-    """A JSONL file of the rows that could not be read: `{"line", "error", "row"}`; made at the first bad row."""
+    """A JSONL file of the rows that could not be read: `{"line", "error", "row"}`; created at the first bad row."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.count, self.first = path, 0, ""
@@ -195,8 +196,8 @@ def _hub_rows(name: str) -> Iterator[tuple[int, Row]]:
     except DataError:
         raise
     except Exception as error:  # the library raises many kinds: no such name or split, no network, a broken shard
-        told = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-        raise DataError(f"hf:{name} after row {line}: the data set cannot be read ({told}).") from None
+        reason = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        raise DataError(f"hf:{name} after row {line}: the data set cannot be read ({reason}).") from None
 
 
 def file_digest(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Texts that decline: how they are told, for a judge that will not judge and for responses that will not answer."""
+"""Detects refusals, in a judge's answer and in a candidate response."""
 
 import re
 

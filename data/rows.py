@@ -1,4 +1,4 @@
-"""Plain rows to cases: the shapes that people already have.
+"""Rows of a user's file to cases. A row has one of these shapes:
 
     pairwise   query, response_a, response_b, label            (+ votes, aspect, group, persona | preference | reviewer)
     pointwise  query, response, score                          (+ scale, aspect, system, group)
@@ -6,9 +6,9 @@
     profile    reviewer, reviews, response, score              (+ scale)
     case       a Case as `Case.model_dump()` writes it
 
-`query` may be a conversation, a list of {role, content} that ends with the user's turn. The shape is told by the fields
-present. A row without `id` gets one from its file and line. Other columns that hold
-a text or a number are kept in `meta`.
+`query` may be a conversation, a list of {role, content} that ends with the user's turn. The fields of a row determine
+its shape. A row without `id` gets an id from its file and line. Other columns go to `meta` where they hold a text or a
+number.
 """
 
 import json
@@ -54,11 +54,11 @@ class FieldError(ValueError):
 
 
 def row_to_case(row: Row, *, default_id: str, scale: Scale = (1, 5)) -> Case:
-    """The case that a plain row describes.
+    """The case of a row.
 
     Args:
         default_id: used when the row has no `id`.
-        scale: lowest and highest score of a pointwise row that names no scale of its own.
+        scale: lowest and highest score of a pointwise row without a scale.
 
     Raises:
         FieldError: a field is missing or has a value that cannot be used.
@@ -136,12 +136,12 @@ def _choice(row: Row, scale: Scale) -> dict[str, Any]:
 
 
 def _profile(row: Row, scale: Scale) -> Profile | None:
-    given = [name for name in ("preference", "persona", "reviewer") if row.get(name) not in (None, "")]
-    if not given:
+    kinds = [name for name in ("preference", "persona", "reviewer") if row.get(name) not in (None, "")]
+    if not kinds:
         return None
-    if len(given) > 1:
-        raise FieldError(given[1], row[given[1]], f"The row also has {given[0]!r}; a case is judged for one person.")
-    kind, value = given[0], row[given[0]]
+    if len(kinds) > 1:
+        raise FieldError(kinds[1], row[kinds[1]], f"The row also has {kinds[0]!r}; a case is judged for one person.")
+    kind, value = kinds[0], row[kinds[0]]
     if kind == "preference":
         return Preference(text=str(value))
     if kind == "reviewer":
@@ -151,9 +151,9 @@ def _profile(row: Row, scale: Scale) -> Profile | None:
                 id=str(value), reviews=tuple(reviews), comparisons=tuple(comparisons), scale=_scale(row, scale)
             )
         except ValidationError as error:
-            if "is not on the scale" not in (told := explain(error)):
+            if "is not on the scale" not in (text := explain(error)):
                 raise
-            raise FieldError("reviews", reviews, f"{told.capitalize()} Give the scale with --scale LO..HI.") from None
+            raise FieldError("reviews", reviews, f"{text.capitalize()} Give the scale with --scale LO..HI.") from None
     features = _decoded(value)
     if not isinstance(features, dict):
         return Persona(text=str(value))
@@ -161,7 +161,7 @@ def _profile(row: Row, scale: Scale) -> Profile | None:
 
 
 def _scale(row: Row, default: Scale) -> Scale:
-    """The row's own scale, else the one given for all rows."""
+    """The row's scale, else the scale of all rows."""
     if row.get("scale") is None:
         return default
     bounds = [_number("scale", bound) for bound in _list("scale", row["scale"])]
@@ -204,11 +204,10 @@ def _vote(vote: object) -> Winner:
     """A letter, or {label, certainty} with a certainty in [0, 1]."""
     if not isinstance(vote, dict):
         return _letter("votes", vote)
-    certainty = vote.get("certainty")
-    told = None if certainty is None else _number("votes", certainty)
-    if told is not None and not 0 <= told <= 1:
+    certainty = None if vote.get("certainty") is None else _number("votes", vote["certainty"])
+    if certainty is not None and not 0 <= certainty <= 1:
         raise FieldError("votes", vote, "A certainty is in 0..1.")
-    return _letter("votes", vote.get("label")).model_copy(update={"certainty": told})
+    return _letter("votes", vote.get("label")).model_copy(update={"certainty": certainty})
 
 
 def _number(field: str, value: object) -> float:

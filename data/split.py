@@ -1,4 +1,4 @@
-"""Leak-safe splits: whole groups (a person, a prompt) go to one part, and label shares stay alike across parts."""
+"""Leak-safe splits: whole groups (a person, a prompt) go to one part; all parts have similar label proportions."""
 
 import random
 from collections import Counter, defaultdict
@@ -14,21 +14,22 @@ PARTS: Mapping[str, float] = {"train": 0.4, "select": 0.2, "test": 0.4}
 
 
 def split(cases: Sequence[Case], *, parts: Mapping[str, float] = PARTS, seed: int = 0) -> dict[str, list[Case]]:
-    """Each part's cases, in the order given; every case is in exactly one part and no group straddles two.
+    """Each part's cases, in their order; every case is in exactly one part and no group straddles two.
 
-    Groups are dealt in a seeded random order, each to a part drawn by the places that the part still has for the
-    group's labels. Neither looks at a group's size: it comes to each part with the probability of the part's share, so
-    that what is found on one part holds of the next. Cases alone meet the shares of every label but for rounding; a few
-    large groups may leave parts off theirs. A case without a group is grouped with the cases of the same query.
+    Groups are assigned in a seeded random order, each to a part sampled by the places that the part still has for the
+    group's labels. A group's size does not matter: the group falls into each part with the probability of the part's
+    proportion, so that results on one part carry over to the next. Cases without shared groups meet the proportions of
+    every label except for rounding; a few large groups may miss them. A case without a group is grouped with the cases
+    of the same query.
 
     Args:
-        parts: part name -> share; shares are positive and sum to 1.
+        parts: part name -> its proportion of the cases; proportions are positive and sum to 1.
 
     Raises:
-        DeclarationError: shares that are not positive or do not sum to 1, or fewer groups than parts.
+        DeclarationError: proportions that are not positive or do not sum to 1, or fewer groups than parts.
     """
-    if any(share <= 0 for share in parts.values()) or abs(sum(parts.values()) - 1) > 1e-9:
-        raise DeclarationError(f"split: shares must be positive and sum to 1, got {dict(parts)}.")
+    if any(proportion <= 0 for proportion in parts.values()) or abs(sum(parts.values()) - 1) > 1e-9:
+        raise DeclarationError(f"split: proportions must be positive and sum to 1, got {dict(parts)}.")
     groups: dict[str, list[int]] = defaultdict(list)
     for index, case in enumerate(cases):
         groups[case.split_key].append(index)
@@ -37,14 +38,14 @@ def split(cases: Sequence[Case], *, parts: Mapping[str, float] = PARTS, seed: in
 
     strata = [_stratum(case) for case in cases]
     left = Counter(strata)
-    places = {name: {label: share * n for label, n in left.items()} for name, share in parts.items()}
+    places = {name: {label: proportion * n for label, n in left.items()} for name, proportion in parts.items()}
     chosen: dict[str, list[int]] = {name: [] for name in parts}
     random, keys = np.random.default_rng(seed), list(groups)
     for position, index in enumerate(random.permutation(len(keys)).tolist()):
         group = groups[keys[index]]
         labels = Counter(strata[case] for case in group)
         empty = [name for name in parts if not chosen[name]]
-        unfilled = [name for name, share in parts.items() if len(chosen[name]) < share * len(cases) - 1e-9]
+        unfilled = [name for name, part in parts.items() if len(chosen[name]) < part * len(cases) - 1e-9]
         names = empty if len(keys) - position <= len(empty) else unfilled
         free = [sum(n * max(places[name][label], 0) / left[label] for label, n in labels.items()) for name in names]
         weights = np.array(free if sum(free) > 0 else [parts[name] for name in names])
@@ -62,13 +63,13 @@ def sample(cases: Iterable[Case], limit: int | None, seed: int | None = None) ->
         yield from islice(cases, limit)
         return
     generator = random.Random(seed)
-    kept: list[tuple[int, Case]] = []
+    reservoir: list[tuple[int, Case]] = []
     for index, case in enumerate(cases):
         if index < limit:
-            kept.append((index, case))
+            reservoir.append((index, case))
         elif (slot := generator.randrange(index + 1)) < limit:
-            kept[slot] = (index, case)
-    yield from (case for _, case in sorted(kept, key=lambda pair: pair[0]))
+            reservoir[slot] = (index, case)
+    yield from (case for _, case in sorted(reservoir, key=lambda pair: pair[0]))
 
 
 def _stratum(case: Case) -> str:

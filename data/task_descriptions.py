@@ -1,7 +1,7 @@
-"""What was to be written, and by which aspects it is judged: typed wording, so that one program serves any task.
+"""Task descriptions and their rating aspects, used in prompts, so that one program serves any task.
 
-`tasks.yaml` holds summaries, dialogue turns, whole dialogues, stories, paraphrases, plots and plain responses. A user
-gives another YAML file of the same form, or simply says in words what the text is.
+`tasks.yaml` describes summaries, dialogue turns, whole dialogues, stories, paraphrases, plots and plain responses. A
+user can write another YAML file of the same form, or describe the text in words.
 """
 
 from functools import cache
@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import yaml
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from ..errors import DeclarationError
 from .case import NonEmpty, Record
@@ -21,9 +21,9 @@ OVERALL = "overall quality"
 class Aspect(Record):
     """One quality of a text: what it means, and what the worst and the best text look like."""
 
-    meaning: NonEmpty
-    worst: NonEmpty
-    best: NonEmpty
+    meaning: NonEmpty = Field(description="the quality in words")
+    worst: NonEmpty = Field(description="what the worst text is like")
+    best: NonEmpty = Field(description="what the best text is like")
 
     def level(self, level: int) -> str:
         """One of five levels in words, 1 the worst (form V4 of arXiv 2304.00723)."""
@@ -37,20 +37,20 @@ class Aspect(Record):
 
 
 class Task(Record):
-    """What the texts are ("a summary of the source"), and their aspects by name."""
+    """The kind of text that is judged, and its aspects."""
 
-    wording: NonEmpty
-    aspects: dict[str, Aspect] = {}
+    wording: NonEmpty = Field(description='what the texts are, as in "a summary of the source"')
+    aspects: dict[str, Aspect] = Field(default={}, description="name -> aspect")
 
     def aspect(self, name: str | None) -> tuple[str, Aspect]:
-        """An aspect's name and what it means; for one that the task does not list, the name is all that is known."""
-        wanted = name or ("overall" if "overall" in self.aspects else OVERALL)
-        known = next((aspect for told, aspect in self.aspects.items() if told.casefold() == wanted.casefold()), None)
-        return wanted, known or Aspect(
-            meaning=wanted, worst=f"it fails entirely in {wanted}", best=f"it is perfect in {wanted}"
+        """An aspect's name and its meaning; an aspect that the task does not list means its name."""
+        name = name or ("overall" if "overall" in self.aspects else OVERALL)
+        known = next((aspect for key, aspect in self.aspects.items() if key.casefold() == name.casefold()), None)
+        return name, known or Aspect(
+            meaning=name, worst=f"it fails entirely in {name}", best=f"it is perfect in {name}"
         )
 
-    def told(self, name: str | None) -> str:
+    def describe(self, name: str | None) -> str:
         """An aspect as a prompt names it: its name and, where it is known, its meaning."""
         known, aspect = self.aspect(name)
         return known if aspect.meaning == known else f"{known}: {aspect.meaning}"

@@ -1,6 +1,6 @@
-"""A verdict: what a judge says of a case, how sure it is, and what it read to say so.
+"""A verdict: a judge's answer for one case, its certainty, and the evidence behind it.
 
-"No verdict" is a value of its own: an unscored verdict carries the reason and is counted, never taken as wrong or zero.
+A judgment that failed is an unscored verdict with its reason. It is counted, and never taken as wrong or as zero.
 """
 
 from typing import Annotated, Literal, Self
@@ -16,24 +16,24 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 
 
 class Usage(Record):
-    """What a judgment cost: completed calls, calls answered by the cache, tokens, money and model seconds."""
+    """The cost of a judgment."""
 
-    calls: int = 0
-    cached: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    calls: int = Field(default=0, description="calls that a model answered")
+    cached: int = Field(default=0, description="calls that the cache answered")
+    prompt_tokens: int = Field(default=0, description="tokens read by the model")
+    completion_tokens: int = Field(default=0, description="tokens written by the model")
     counted: int = Field(default=0, description="answers of the cache whose tokens are known")
-    cached_tokens: int = Field(default=0, description="prompt and completion tokens of these")
+    cached_tokens: int = Field(default=0, description="prompt and completion tokens of those answers")
     cost: float | None = Field(default=None, description="US dollars; None when no price is known")
     seconds: float = Field(default=0.0, description="summed over calls, so it can exceed the wall time")
 
     @property
-    def tokens_asked(self) -> float | None:
-        """Tokens of all answers, paid and cached: of unknown ones as many as the mean of the others; None when all are
-        unknown."""
-        asked, known = self.calls + self.cached, self.calls + self.counted
+    def total_tokens(self) -> float | None:
+        """Tokens of all answers, paid and cached. An answer whose tokens are unknown counts as the mean of the others;
+        None when all are unknown."""
+        answers, known = self.calls + self.cached, self.calls + self.counted
         total = self.prompt_tokens + self.completion_tokens + self.cached_tokens
-        return total * asked / known if known else None if asked else 0.0
+        return total * answers / known if known else None if answers else 0.0
 
     def __add__(self, other: "Usage") -> "Usage":
         costs = [cost for cost in (self.cost, other.cost) if cost is not None]
@@ -52,30 +52,36 @@ class Usage(Record):
 class Finding(Record):
     """One piece of evidence: a criterion judged in one order of the candidates.
 
-    Scores, levels and distribution stand in the case's own order, whatever order was shown. `order` is None when each
-    candidate was read alone. `levels` holds, for each candidate, the probabilities of the scale's levels, lowest first.
-    `coverage` is the probability that the model gave to the offered options at all (None: the answer was written).
-    `certainty` is what the model stated in words. A finding without scores and distribution is a factor of a guideline:
-    its weight, whether the person's profile `added` it, and its weight by the data set's own explanation.
+    Scores, levels and distribution refer to the candidates in the case's order, whatever order the model saw. A finding
+    without scores and distribution is a factor of a guideline.
     """
 
-    criterion: str
-    guideline: str = ""
-    weight: float = 1.0
-    added: bool = False
-    explained_weight: float | None = None
-    member: str = Field(default="", description="which judge of a panel found it")
-    order: Order | None = None
-    scores: tuple[float, ...] | None = None
-    levels: tuple[tuple[Probability, ...], ...] | None = None
-    distribution: dict[str, Probability] | None = None
-    coverage: Probability | None = None
-    certainty: Probability | None = None
-    explanation: str = ""
+    criterion: str = Field(description="what was judged")
+    guideline: str = Field(default="", description="how the criterion is judged, in words")
+    weight: float = Field(default=1.0, description="its weight in the verdict")
+    added: bool = Field(default=False, description="the factor comes from the person's profile")
+    explained_weight: float | None = Field(
+        default=None, description="the factor's weight by the data set's explanation"
+    )
+    member: str = Field(default="", description="the judge of a panel that gave it")
+    order: Order | None = Field(
+        default=None, description="the order of presentation; None: each candidate was read by itself"
+    )
+    scores: tuple[float, ...] | None = Field(default=None, description="one score per candidate")
+    levels: tuple[tuple[Probability, ...], ...] | None = Field(
+        default=None, description="for each candidate the probabilities of the scale's levels, lowest first"
+    )
+    distribution: dict[str, Probability] | None = Field(default=None, description="winner -> probability")
+    coverage: Probability | None = Field(
+        default=None,
+        description="the probability that the model gave to the offered options; None: the answer was generated",
+    )
+    certainty: Probability | None = Field(default=None, description="the certainty that the model stated in words")
+    explanation: str = Field(default="", description="the model's reason")
 
     @property
     def is_factor(self) -> bool:
-        """A line of a guideline rather than a reading of the candidates."""
+        """Whether it is a line of a guideline rather than a judgment of the candidates."""
         return self.scores is None and self.distribution is None
 
     def swapped(self) -> "Finding":
@@ -91,44 +97,45 @@ class Finding(Record):
 
 
 class Correction(Record):
-    """A weak candidate rewritten: which one, the new text, and the criteria that it failed.
+    """A weak candidate rewritten."""
 
-    `before` and `after` are the mean scores of the old and the new text, each judged alone by all criteria; None when
-    the new text was not judged.
-    """
-
-    candidate: int
-    text: str
-    criteria: tuple[str, ...] = ()
-    before: float | None = None
-    after: float | None = None
+    candidate: int = Field(description="the candidate's index")
+    text: str = Field(description="the new text")
+    criteria: tuple[str, ...] = Field(default=(), description="the criteria that the candidate failed")
+    before: float | None = Field(
+        default=None, description="mean score of the old text over all criteria; None: the new text was not judged"
+    )
+    after: float | None = Field(default=None, description="mean score of the new text")
 
 
 class Verdict(Record):
-    """What a judge says of one case.
+    """A judge's answer for one case."""
 
-    `winner` is a letter for a pair and an index for a choice; `scores` has one score per candidate on the judge's
-    scale; `certainty` is the probability of the verdict as the judge sees it (not calibrated unless a head was
-    fitted); `order_winners` names the winner by each order that was asked, taken alone, and `consistent` says whether
-    the two are the same (None: one order asked). `notes` say what a reader must know of a scored verdict, such as what
-    a cap on words cut away.
-    """
-
-    case_id: str
-    status: Literal["scored", "abstained", "unscored"] = "scored"
-    reason: UnscoredReason | None = None
+    case_id: str = Field(description="the id of the case")
+    status: Literal["scored", "abstained", "unscored"] = Field(
+        default="scored", description="abstained: the certainty is below the judge's threshold; unscored: it failed"
+    )
+    reason: UnscoredReason | None = Field(default=None, description="why it is unscored")
     detail: str = Field(default="", description="for an unscored verdict: what happened")
-    winner: Letter | int | None = None
-    scores: tuple[float, ...] | None = None
-    distribution: dict[str, Probability] | None = None
-    certainty: Probability | None = None
-    findings: tuple[Finding, ...] = ()
-    rationale: str = ""
-    notes: tuple[str, ...] = ()
-    corrections: tuple[Correction, ...] = ()
-    order_winners: dict[Order, Letter] = Field(default_factory=dict, description="in the case's own letters")
-    consistent: bool | None = None
-    usage: Usage = Usage()
+    winner: Letter | int | None = Field(default=None, description="a letter for a pair, an index for a choice")
+    scores: tuple[float, ...] | None = Field(default=None, description="one score per candidate, on the judge's scale")
+    distribution: dict[str, Probability] | None = Field(default=None, description="winner -> probability")
+    certainty: Probability | None = Field(
+        default=None, description="the probability that the verdict is right; calibrated where a head is fitted"
+    )
+    findings: tuple[Finding, ...] = Field(default=(), description="the evidence")
+    rationale: str = Field(default="", description="the judge's reason in words")
+    notes: tuple[str, ...] = Field(
+        default=(), description="what a reader must know of a scored verdict, such as what a cap on words cut away"
+    )
+    corrections: tuple[Correction, ...] = Field(default=(), description="weak candidates rewritten (Fennec)")
+    order_winners: dict[Order, Letter] = Field(
+        default_factory=dict, description="the winner by each order of presentation, in the case's letters"
+    )
+    consistent: bool | None = Field(
+        default=None, description="whether both orders give the same winner; None: only one order was presented"
+    )
+    usage: Usage = Field(default=Usage(), description="what the judgment cost")
 
     @model_validator(mode="after")
     def _unscored_has_a_reason(self) -> Self:
@@ -137,7 +144,7 @@ class Verdict(Record):
         return self
 
     def swapped(self) -> Self:
-        """The verdict that the same judge owes the pair with its candidates exchanged."""
+        """The verdict of the same judge on the pair with its candidates exchanged."""
         winner = SWAPPED[self.winner] if isinstance(self.winner, str) else self.winner
         return self.model_copy(
             update={
@@ -154,28 +161,25 @@ class Verdict(Record):
 
 
 class Judged(Verdict):
-    """A line of `verdicts.jsonl`: the verdict beside the human label, so that a run can be measured by itself.
+    """A line of `verdicts.jsonl`: the verdict with the human label, so that a run folder is enough to measure a run."""
 
-    `lengths` are the candidates' characters.
-    """
-
-    label: Label | None = None
-    votes: tuple[Label, ...] = ()
-    group: str | None = None
-    aspect: str | None = None
-    systems: tuple[str | None, ...] = ()
-    lengths: tuple[int, ...] = ()
+    label: Label | None = Field(default=None, description="the case's human label")
+    votes: tuple[Label, ...] = Field(default=(), description="the case's single annotators' labels")
+    group: str | None = Field(default=None, description="the case's group")
+    aspect: str | None = Field(default=None, description="the case's aspect")
+    systems: tuple[str | None, ...] = Field(default=(), description="the candidates' systems; empty: none is known")
+    lengths: tuple[int, ...] = Field(default=(), description="the candidates' characters")
 
     def swapped(self) -> Self:
         """The verdict and the label of the pair with its candidates exchanged."""
         label = self.label.swapped() if self.label else None
         votes = tuple(vote.swapped() for vote in self.votes)
-        turned = {"systems": self.systems[::-1], "lengths": self.lengths[::-1]}
-        return super().swapped().model_copy(update={"label": label, "votes": votes, **turned})
+        swapped = {"systems": self.systems[::-1], "lengths": self.lengths[::-1]}
+        return super().swapped().model_copy(update={"label": label, "votes": votes, **swapped})
 
     @property
     def human_winner(self) -> Letter | int | None:
-        """The candidate that people prefer: the label's, or the one with the higher label score."""
+        """The candidate that the label prefers: its winner, or the candidate with the higher score."""
         return self.label.winner if self.label else None
 
     @classmethod

@@ -29,7 +29,7 @@ class HParam(Parameter):
 
     Example:
         >>> HParam(3, range(1, 101)).search_values()
-        (1, 26, 50, 75, 100)
+        (1, 26, 51, 75, 100)
     """
 
     def __init__(

@@ -53,7 +53,7 @@ class PerVerdict:
         usage = sum((one.usage for one in verdicts), Usage())
         n, asked = max(1, len(verdicts)), usage.calls + usage.cached
         cost = asked * (usage.cost or 0.0) / max(1, usage.calls)
-        return cls(calls=asked / n, tokens=(usage.tokens_asked or 0.0) / n, cost=cost / n)
+        return cls(calls=asked / n, tokens=(usage.total_tokens or 0.0) / n, cost=cost / n)
 
 
 @dataclass
@@ -158,7 +158,7 @@ def cost_per_verdict(run: RunArrays, unit: Literal["calls", "tokens"] = "calls")
         return 0.0 if run.cases else math.nan
     if unit == "calls":
         return calls / run.cases
-    return math.nan if usage.tokens_asked is None else usage.tokens_asked / run.cases
+    return math.nan if usage.total_tokens is None else usage.total_tokens / run.cases
 
 
 def _left(limit: float | None, used: float, reserve: float) -> float | None:

@@ -218,7 +218,7 @@ class PersePairwise(FromHistory):
         shown = present(case, order)
         inputs = {
             "history": told,
-            "aspect": task(self.task.value).told(case.aspect),
+            "aspect": task(self.task.value).describe(case.aspect),
             "text_a": shown.responses[0],
             "text_b": shown.responses[1],
         }

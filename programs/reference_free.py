@@ -43,7 +43,7 @@ class Scoring(Judge):
 
     def aspect(self, case: Case) -> dict[str, str]:
         """The inputs that say what is judged: the task's wording and the aspect with its meaning."""
-        return {"task": self._task().wording, "aspect": self._task().told(case.aspect)}
+        return {"task": self._task().wording, "aspect": self._task().describe(case.aspect)}
 
     def _task(self) -> Task:
         return task(self.task.value)

@@ -1,1 +1,1 @@
-"""Public sets, a file for each family, which registers its sets; and the rows of our own sets."""
+"""Public sets, a file for each family, which registers its sets; and the rows of the packaged sets."""

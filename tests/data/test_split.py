@@ -153,7 +153,7 @@ def test_fewer_groups_than_parts_are_refused() -> None:
 
 @pytest.mark.parametrize("parts", [{}, {"train": 0.5}, {"train": 0.6, "test": 0.6}, {"train": 1.0, "test": 0.0}])
 def test_shares_that_are_no_shares_are_refused(parts: dict[str, float]) -> None:
-    with pytest.raises(DeclarationError, match="shares must be positive and sum to 1, got"):
+    with pytest.raises(DeclarationError, match="proportions must be positive and sum to 1, got"):
         split([pair(number) for number in range(9)], parts=parts)
 
 

@@ -56,11 +56,11 @@ def test_an_aspect_has_five_different_levels_between_its_ends() -> None:
 @pytest.mark.parametrize("name", ["coherence", "Coherence", "COHERENCE"])
 def test_an_aspect_is_found_whatever_its_case(name: str) -> None:
     assert task("summary").aspect(name) == (name, task("summary").aspects["coherence"])
-    assert task("summary").told(name) == f"{name}: {task('summary').aspects['coherence'].meaning}"
+    assert task("summary").describe(name) == f"{name}: {task('summary').aspects['coherence'].meaning}"
 
 
 def test_an_unknown_aspect_is_told_by_its_name_alone() -> None:
-    assert task("summary").told("wit") == "wit"
+    assert task("summary").describe("wit") == "wit"
     _, aspect = task("summary").aspect("wit")
     assert "wit" in aspect.worst
     assert "wit" in aspect.best
@@ -69,14 +69,14 @@ def test_an_unknown_aspect_is_told_by_its_name_alone() -> None:
 
 def test_plain_words_are_a_task_without_aspects() -> None:
     assert task("a product review") == Task(wording="a product review")
-    assert task("a product review").told(None) == OVERALL
+    assert task("a product review").describe(None) == OVERALL
 
 
 def test_a_file_of_the_same_form_is_a_task(tmp_path: Path) -> None:
     file = tmp_path / "recipe.yaml"
     file.write_text("wording: a recipe\naspects:\n  clear: {meaning: easy to follow, worst: a mess, best: a joy}\n")
     assert task(str(file)).wording == "a recipe"
-    assert task(str(file)).told("clear") == "clear: easy to follow"
+    assert task(str(file)).describe("clear") == "clear: easy to follow"
     file.rename(file.with_suffix(".yml"))
     assert task(str(file.with_suffix(".yml"))).wording == "a recipe"
 

@@ -116,10 +116,10 @@ def test_usage_is_added_field_by_field() -> None:
 
 def test_answers_of_unknown_length_are_as_long_as_the_others() -> None:
     paid = Usage(calls=2, prompt_tokens=100, completion_tokens=20)
-    assert (Usage().tokens_asked, paid.tokens_asked) == (0, 120)
-    assert (paid + Usage(cached=1, counted=1, cached_tokens=30)).tokens_asked == 150
-    assert (paid + Usage(cached=3)).tokens_asked == 300
-    assert Usage(cached=3).tokens_asked is None
+    assert (Usage().total_tokens, paid.total_tokens) == (0, 120)
+    assert (paid + Usage(cached=1, counted=1, cached_tokens=30)).total_tokens == 150
+    assert (paid + Usage(cached=3)).total_tokens == 300
+    assert Usage(cached=3).total_tokens is None
 
 
 def test_adding_no_usage_changes_nothing() -> None:

@@ -266,7 +266,7 @@ def test_equal_calls_in_flight_are_made_once():
             thread.join()
     assert server.asked.total() == 1
     assert sorted((v.usage.calls, v.usage.cached) for v in verdicts) == [(0, 1)] * 7 + [(1, 0)]
-    assert {v.usage.tokens_asked for v in verdicts} == {55}  # the cache knows how long its answers were
+    assert {v.usage.total_tokens for v in verdicts} == {55}  # the cache knows how long its answers were
 
 
 def test_two_servers_of_one_model_name_do_not_share_answers():
