@@ -193,11 +193,11 @@ def _finished(compiled: "Compiled", out: Path, program: str, as_json: bool) -> i
         )
     else:
         render.console.print(test_table(tested))
-        render.say(tested.told)
+        render.say(tested.summary)
         if compiled.certificate:
             render.say(compiled.certificate.told())
-        if tested.kept:
-            render.say(tested.kept.told())
+        if tested.threshold_check:
+            render.say(tested.threshold_check.told())
         render.say(_spent(compiled.training["spent"]))
         render.console.print(f"judge: {path}   dicast show {path}", markup=False, soft_wrap=True)
         if page:
@@ -228,7 +228,7 @@ def test_table(tested: "Result") -> Any:
     names = [one.name for one in _figures(tested)]
     whole = names if render.console.width >= WIDE else names[:1]
     rows = []
-    for row in tested.rows:
+    for row in tested.judges:
         sections = row.evaluation.sections.values()
         found = {
             one.name: interval_text(one) if one.name in whole else number(one.value)
@@ -237,7 +237,7 @@ def test_table(tested: "Result") -> Any:
         }
         tokens = "-" if row.tokens is None else f"{row.tokens:,.0f}"
         rows.append([row.name, *(found.get(name, "-") for name in names), f"{row.calls:.1f}", tokens])
-    for one in tested.baselines:
+    for one in tested.reference_measures:
         if one.name in ("majority", "longer", "human ceiling"):
             rows.append([one.name, interval_text(one), *[""] * (len(names) - 1), "", ""])
     return render.table([f"test part, n = {tested.n}", *names, "calls", "tokens"], rows)
@@ -246,5 +246,5 @@ def test_table(tested: "Result") -> Any:
 def _figures(tested: "Result") -> list[Any]:
     """The figures worth a column: those of the compiled judge that every reader asks for."""
     wanted = ("accuracy", "agreement", "kappa", "log-loss", "ECE", "spearman", "kendall")
-    sections = tested.row("compiled").evaluation.sections.values()
+    sections = tested.compiled.evaluation.sections.values()
     return [one for section in sections for one in section if one.name in wanted]

@@ -11,7 +11,6 @@ import click
 
 from ..errors import DeclarationError, DicastError, RunError
 from . import options
-from .compilation import is_compilation, read_compilation
 from .measured import Run, compared, evaluated, measuring_options
 
 if TYPE_CHECKING:
@@ -55,6 +54,7 @@ def command(
       dicast report runs/first --out first.md
       dicast report compiled/direct-labels
     """
+    from ..optimizers.compile_folder import is_compilation
     from . import render
 
     if compiled := [path for path in paths if is_compilation(path)]:
@@ -78,11 +78,11 @@ def write(
         RunError: the file cannot be written.
         DeclarationError: the extra `report` is missing.
     """
-    from ..report import markdown, render_runs
+    from ..report import runs_html, runs_markdown
 
     names = _names(runs)
     reports = [_report(run, name, elsewhere, most, given) for run, name in zip(runs, names, strict=True)]
-    make = markdown if out.suffix == ".md" else render_runs
+    make = runs_markdown if out.suffix == ".md" else runs_html
     comparisons = [one for one in compared(runs, given["seed"], names) if one.cases]  # runs of other cases stand alone
     return _kept(out, make(reports, comparisons, title=title, now=_now()))
 
@@ -94,10 +94,11 @@ def compilation_page(folder: Path, *, title: str | None = None) -> str:
         RunError: it did not come to its test, or a file of it is damaged.
         DeclarationError: the extra `report` is missing.
     """
-    from ..report import compiled_page
+    from ..optimizers.compile_folder import read_compilation
+    from ..report import compilation_html
 
-    found = read_compilation(folder)
-    return compiled_page(found, title=title or f"{found.name}, compiled", now=_now())
+    compilation = read_compilation(folder)
+    return compilation_html(compilation, title=title or f"{compilation.judge_name}, compiled", now=_now())
 
 
 def write_page(folder: Path) -> Path | None:
@@ -118,7 +119,8 @@ def write_page(folder: Path) -> Path | None:
 
 
 def _compilation(folder: Path, paths: tuple[Path, ...], out: Path, title: str | None, as_json: bool) -> int:
-    from ..report import compiled_markdown
+    from ..optimizers.compile_folder import read_compilation
+    from ..report import compilation_markdown
     from . import render
 
     if len(paths) > 1:
@@ -127,8 +129,8 @@ def _compilation(folder: Path, paths: tuple[Path, ...], out: Path, title: str | 
             "is of one compilation, with every judge of its test part; runs have a page of their own."
         )
     if out.suffix == ".md":
-        found = read_compilation(folder)
-        text = compiled_markdown(found, title=title or f"{found.name}, compiled", now=_now())
+        compilation = read_compilation(folder)
+        text = compilation_markdown(compilation, title=title or f"{compilation.judge_name}, compiled", now=_now())
     else:
         text = compilation_page(folder, title=title)
     size = _kept(out, text)

@@ -13,7 +13,7 @@ from typing import Any
 from ..engines.jsonl import write_whole
 from ..errors import RunError
 
-FORMAT = 1
+FORMAT = 2  # of the files in a compilation's folder; another one is refused
 
 
 def _never(made: dict[str, Any]) -> bool:
@@ -41,9 +41,12 @@ class Steps:
             write_whole(path, _lines({"format": FORMAT, "identity": identity}))
             return
         try:
-            before = json.loads(path.read_text(encoding="utf-8"))["identity"]
+            content = json.loads(path.read_text(encoding="utf-8"))
+            before, version = content["identity"], content["format"]
         except (ValueError, KeyError, TypeError):
             raise RunError(f"{path}: is damaged. Delete the folder and compile again.") from None
+        if version != FORMAT:
+            raise RunError(f"{folder}: {other_format(version)} Give another --out, or delete the folder.")
         then, now = _flat(before), _flat(identity)
         changed = [name for name in then | now if then.get(name) != now.get(name)]
         if changed and not any(verdicts.stat().st_size for verdicts in folder.glob("evidence/*/verdicts.jsonl")):
@@ -87,6 +90,14 @@ class Steps:
         for name, made in self._open.items():
             write_whole(self.folder / f"{name}.json", _lines(made))
         self._open.clear()
+
+
+def other_format(version: object) -> str:
+    """Why a folder of this format cannot be read."""
+    return (
+        f"another version of dicast compiled this (format {version!r}; this version reads format {FORMAT}). Its judge "
+        "file can still be used."
+    )
 
 
 def _flat(told: Mapping[str, Any], under: str = "") -> dict[str, Any]:

@@ -30,7 +30,7 @@ from .objective import objective_for
 from .prompts.prompt_state import demonstrated
 from .recipe import Recipe
 from .record_run import identity
-from .result import COMPILED, UNCOMPILED, Result, result
+from .result import COMPILED, UNCOMPILED, Result, compare_on_test
 from .search_steps import Searches, check_prompts, searched_space
 from .training_record import training_record
 
@@ -227,18 +227,20 @@ class Compiler:
             runs: dict[str, Sequence[Judged]] = _told(ReviewerAverage(), part)
             if self.baseline is not None:
                 runs[self.baseline.name] = self.evidence.decided(self.baseline, part, "test")
-            bars = runs | _told(Longer(), part) | _told(Majority().fit(self.parts["train"]), part)
+            baselines = runs | _told(Longer(), part) | _told(Majority().fit(self.parts["train"]), part)
             runs |= {name: self.evidence.decided(judge, part, "test") for name, judge in variants.items()}
-            found = result(runs, self.objective, bars=bars, seed=self.recipe.seed, identity=identity(self.judge))
+            found = compare_on_test(
+                runs, self.objective, baselines=baselines, seed=self.recipe.seed, identity=identity(self.judge)
+            )
             if certificate is not None and certificate.threshold is not None:
                 sides = _certainties(runs[COMPILED])
                 kept = check(certificate, *sides, groups=[case.split_key for case in part], seed=self.recipe.seed)
-                found = found.model_copy(update={"kept": kept})
+                found = found.model_copy(update={"threshold_check": kept})
             self.steps.settle()
             return found.model_dump(mode="json")
 
         tested = Result.model_validate(self.steps.once("test", made))
-        self.telling.step("test", tested.told)
+        self.telling.step("test", tested.summary)
         return tested
 
     @property

@@ -1,4 +1,4 @@
-"""What a compilation gave: the judges side by side on the untouched test part, and what that shows."""
+"""The result of a compilation: all judges on the untouched test part, compared case by case."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -20,118 +20,134 @@ UNCOMPILED, COMPILED = "uncompiled", "compiled"
 ALPHA = 0.05
 
 
-class Row(Record):
+class JudgeOnTest(Record):
     """One judge on the test part."""
 
-    name: str
-    evaluation: Evaluation
-    calls: float = Field(description="LM calls a verdict, those that the cache answered included")
-    tokens: float | None = Field(description="a verdict; None where the cache answered all")
+    name: str = Field(description="`uncompiled`, `compiled`, the steps between them, or the name of a baseline")
+    evaluation: Evaluation = Field(description="of its verdicts on the test part")
+    calls: float = Field(description="mean LM calls of a verdict, including those that the cache answered")
+    tokens: float | None = Field(description="mean tokens of a verdict; None if the cache answered every call")
 
 
 class Result(Record):
-    """The test of a compiled judge.
+    """The test of a compiled judge against the uncompiled judge and the baselines."""
 
-    Attributes:
-        objective: what was made better.
-        rows: the judges on the test part; `uncompiled` and `compiled` are always among them.
-        comparisons: the compiled judge against each other one, p-values adjusted for all.
-        outcome: of compiled against uncompiled: significant at 5 %, or not.
-        kept: what people disagree with of the verdicts that a certified threshold keeps here; None without one.
-    """
-
-    objective: str
-    n: int
-    rows: tuple[Row, ...]
-    comparisons: tuple[Comparison, ...]
-    outcome: Outcome
-    told: str
-    kept: Check | None = None
+    objective: str = Field(description="name of the objective that was optimised")
+    n: int = Field(description="labelled test cases that both judges of a comparison scored, at most")
+    judges: tuple[JudgeOnTest, ...] = Field(description="`uncompiled` and `compiled` are always among them")
+    comparisons: tuple[Comparison, ...] = Field(
+        description="the compiled judge against each other judge; p-values are adjusted for all tests (Holm)"
+    )
+    outcome: Outcome = Field(description="compiled against uncompiled on the objective, significant at 5 % or not")
+    summary: str = Field(description="the outcome in one sentence")
+    threshold_check: Check | None = Field(
+        default=None, description="the certified threshold on the test part; None without a threshold"
+    )
 
     @property
-    def decisive(self) -> PairedTest | None:
-        """The test of the objective, compiled against uncompiled, by which the outcome was told; None where the cases
-        have none."""
-        against = next(one for one in self.comparisons if one.second == UNCOMPILED)
-        return _named(against, self.objective)
-
-    def row(self, name: str) -> Row:
-        return next(row for row in self.rows if row.name == name)
+    def decisive_test(self) -> PairedTest | None:
+        """The test of the objective, compiled against uncompiled, that decides the outcome; None if undefined."""
+        comparison = next(comparison for comparison in self.comparisons if comparison.second == UNCOMPILED)
+        return _test_named(comparison, self.objective)
 
     @property
-    def baselines(self) -> tuple[Measure, ...]:
-        """What reads nothing, and people among themselves, on the same cases."""
-        sections = self.row(COMPILED).evaluation.sections
+    def compiled(self) -> JudgeOnTest:
+        return self.judge(COMPILED)
+
+    @property
+    def uncompiled(self) -> JudgeOnTest:
+        return self.judge(UNCOMPILED)
+
+    def judge(self, name: str) -> JudgeOnTest:
+        return next(judge for judge in self.judges if judge.name == name)
+
+    @property
+    def reference_measures(self) -> tuple[Measure, ...]:
+        """Baselines without a model, and human agreement, on the same cases."""
+        sections = self.compiled.evaluation.sections
         return (*sections.get("baselines", ()), *sections.get("people", ()))
 
 
-def result(
+def compare_on_test(
     runs: Mapping[str, Sequence[Judged]],
     objective: Objective,
     *,
-    bars: Mapping[str, Sequence[Judged]],
+    baselines: Mapping[str, Sequence[Judged]],
     seed: int,
     identity: Mapping[str, Any],
 ) -> Result:
-    """Judges side by side.
+    """Evaluate and compare judges on the test part.
 
     Args:
         runs: name -> verdicts of the test part; `uncompiled` and `compiled` are among them.
-        bars: what costs less thought, alike: a compiled judge that does not beat these is told so. Those that are not
-            among the runs get no row.
-        identity: of the signature lines; the judge's name is put in.
+        baselines: verdicts of cheap reference judges, in the same format as `runs`. The summary names each baseline
+            that the compiled judge does not significantly beat. Baselines outside `runs` are compared but not listed.
+        identity: of the run signatures; the name of each judge is added to its `judge`.
     """
-    taken = {name: run_arrays(judged) for name, judged in runs.items()}
-    rows = tuple(
-        Row(
+    arrays = {name: run_arrays(verdicts) for name, verdicts in runs.items()}
+    judges = tuple(
+        JudgeOnTest(
             name=name,
-            evaluation=evaluate(judged, {**identity, "judge": f"{identity['judge']} ({name})"}, seed=seed),
-            calls=cost_per_verdict(taken[name]),
-            tokens=_known(cost_per_verdict(taken[name], "tokens")),
+            evaluation=evaluate(verdicts, {**identity, "judge": f"{identity['judge']} ({name})"}, seed=seed),
+            calls=cost_per_verdict(arrays[name]),
+            tokens=_none_if_nan(cost_per_verdict(arrays[name], "tokens")),
         )
-        for name, judged in runs.items()
+        for name, verdicts in runs.items()
     )
-    others = taken | {name: run_arrays(judged) for name, judged in bars.items() if name not in runs}
+    others = arrays | {name: run_arrays(verdicts) for name, verdicts in baselines.items() if name not in runs}
     comparisons = compare([(COMPILED, others.pop(COMPILED)), *others.items()], seed, more=paired_tests(objective))
-    outcome, told = _outcome(comparisons, objective)
-    if unbeaten := [name for one in comparisons if one.second in bars and (name := _unbeaten(one, objective))]:
-        told += f"; not shown to be better than {', '.join(unbeaten)}"
-    n = max((one.cases for one in comparisons), default=0)
-    return Result(objective=objective.name, n=n, rows=rows, comparisons=comparisons, outcome=outcome, told=told)
+    outcome, summary = _outcome(comparisons, objective)
+    unbeaten = [_unbeaten(comparison, objective) for comparison in comparisons if comparison.second in baselines]
+    if any(unbeaten):
+        summary += f"; not shown to be better than {', '.join(filter(None, unbeaten))}"
+    return Result(
+        objective=objective.name,
+        n=max((comparison.cases for comparison in comparisons), default=0),
+        judges=judges,
+        comparisons=comparisons,
+        outcome=outcome,
+        summary=summary,
+    )
 
 
 def _outcome(comparisons: Sequence[Comparison], objective: Objective) -> tuple[Outcome, str]:
-    """What the decisive test says."""
-    against = next(one for one in comparisons if one.second == UNCOMPILED)
-    test = _named(against, objective.name)
+    """The outcome of the decisive test and its summary."""
+    comparison = next(comparison for comparison in comparisons if comparison.second == UNCOMPILED)
+    test = _test_named(comparison, objective.name)
     if test is None or test.p is None or test.difference.value is None:
         return "inconclusive", (
-            f"the test part cannot tell: it has too few labelled cases on which both judges have a figure of "
-            f"{objective.name}"
+            f"the test part is too small: on too few labelled cases {objective.name} is defined for both judges"
         )
-    figure = test.difference
-    interval = "" if figure.low is None or figure.high is None else f" [{figure.low:+.3f}, {figure.high:+.3f}]"
+    difference = test.difference
+    interval = (
+        "" if difference.low is None or difference.high is None else f" [{difference.low:+.3f}, {difference.high:+.3f}]"
+    )
     name = test.name if objective.greater_is_better else f"{test.name} (lower is better)"
-    told = f"{name} {figure.value:+.3f}{interval} against the uncompiled judge, n = {figure.n}, p = {test.p:.3g}"
-    if test.p <= ALPHA and figure.value:
-        return ("improved" if objective.gain(test) > 0 else "worse"), told
-    return "inconclusive", f"{told}: no significant difference ({test.note})"
+    summary = (
+        f"{name} {difference.value:+.3f}{interval} against the uncompiled judge, n = {difference.n}, p = {test.p:.3g}"
+    )
+    if test.p <= ALPHA and difference.value:
+        return ("improved" if objective.gain(test) > 0 else "worse"), summary
+    return "inconclusive", f"{summary}: no significant difference ({test.note})"
 
 
-def _named(comparison: Comparison, name: str) -> PairedTest | None:
+def _test_named(comparison: Comparison, name: str) -> PairedTest | None:
     return next((test for test in comparison.tests if test.name == name), None)
 
 
 def _unbeaten(comparison: Comparison, objective: Objective) -> str:
-    """The other judge's name, where the first is not shown to be better; by another figure, which is then told, where
-    it has none of the objective: `longer` gives no probabilities."""
-    by, test = "", _named(comparison, objective.name)
+    """The baseline's name if the compiled judge is not shown to be better, else "".
+
+    A baseline without the objective (`longer` has no probabilities) is compared by the default objective, which is then
+    named.
+    """
+    metric, test = "", _test_named(comparison, objective.name)
     if test is None:
-        plain = OBJECTIVES.find(DEFAULTS["texts" if objective.kinds == TEXTS else "pairs"])
-        by, test, objective = f" by {plain.name}", _named(comparison, plain.name), plain
-    beaten = test is not None and test.p is not None and test.p <= ALPHA and objective.gain(test) > 0
-    return "" if beaten else comparison.second + by
+        objective = OBJECTIVES.find(DEFAULTS["texts" if objective.kinds == TEXTS else "pairs"])
+        metric, test = f" by {objective.name}", _test_named(comparison, objective.name)
+    is_beaten = test is not None and test.p is not None and test.p <= ALPHA and objective.gain(test) > 0
+    return "" if is_beaten else comparison.second + metric
 
 
-def _known(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if value != value else value

@@ -1,51 +1,53 @@
-"""The training record of a judge file: where the judge comes from, and what the test part showed."""
+"""The training record of a judge file: what the judge was compiled on, what it cost, and its test results."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from ..evaluation.results import Measure
 from .certificates.certificate import Certificate
 from .cost_account import Spent
-from .result import COMPILED, UNCOMPILED, Result, Row
+from .result import JudgeOnTest, Result
 
-SHOWN = ("agreement", "correlation")  # sections of an evaluation
+SECTIONS = ("agreement", "correlation")  # of an evaluation: what the record keeps of it
 
 
 def training_record(
-    tested: Result | None, certificate: Certificate | None, *, origin: Mapping[str, Any], spent: Spent
+    result: Result | None, certificate: Certificate | None, *, origin: Mapping[str, Any], spent: Spent
 ) -> dict[str, Any]:
-    """What `dicast show` and `dicast check` read, as JSON.
+    """The record as JSON; `dicast show` and `dicast check` read it.
 
     Args:
-        tested: None for a judge that was stopped before its test; its outcome is then "untested".
-        origin: parts, digest of the cases, seed.
-        spent: on the whole compilation.
+        result: None for a judge whose compilation stopped before the test; its outcome is then "untested".
+        origin: sizes of the parts, digest of the cases, seed.
+        spent: by the whole compilation.
     """
-    told = {**origin, "spent": spent.model_dump(mode="json")}
-    if tested is None:
-        return {**told, "outcome": "untested", "told": "the compilation was stopped before the test"}
+    record = {**origin, "spent": spent.model_dump(mode="json")}
+    if result is None:
+        return {**record, "outcome": "untested", "summary": "the compilation was stopped before the test"}
     return {
-        "before": _accuracy(tested.row(UNCOMPILED)),
-        "after": _accuracy(tested.row(COMPILED)),
-        "objective": tested.objective,
-        "outcome": tested.outcome,
-        "told": tested.told,
-        **told,
-        "test": {row.name: _told(row) for row in tested.rows},
-        "baselines": [one.model_dump(mode="json") for one in tested.baselines],
+        "before": _accuracy(result.uncompiled),
+        "after": _accuracy(result.compiled),
+        "objective": result.objective,
+        "outcome": result.outcome,
+        "summary": result.summary,
+        **record,
+        "test": {judge.name: _measures(judge) for judge in result.judges},
+        "baselines": [measure.model_dump(mode="json") for measure in result.reference_measures],
         "certificate": certificate.model_dump(mode="json") if certificate else None,
     }
 
 
-def _told(row: Row) -> dict[str, Any]:
-    figures: list[Measure] = [one for name in SHOWN for one in row.evaluation.sections.get(name, ())]
-    shown = {one.name: one.model_dump(mode="json") for one in figures}
-    return {"figures": shown, "calls": row.calls, "tokens": row.tokens}
+def _measures(judge: JudgeOnTest) -> dict[str, Any]:
+    measures = (measure for name in SECTIONS for measure in judge.evaluation.sections.get(name, ()))
+    return {
+        "measures": {measure.name: measure.model_dump(mode="json") for measure in measures},
+        "calls": judge.calls,
+        "tokens": judge.tokens,
+    }
 
 
-def _accuracy(row: Row) -> dict[str, Any] | None:
-    """Hits and n of the test part, with the interval; None for judges of scores."""
-    figure = row.evaluation.measure("accuracy")
-    if figure is None or figure.value is None:
+def _accuracy(judge: JudgeOnTest) -> dict[str, Any] | None:
+    """Hits, n and interval of the accuracy on the test part; None for judges of scores."""
+    accuracy = judge.evaluation.measure("accuracy")
+    if accuracy is None or accuracy.value is None:
         return None
-    return {"hits": round(figure.value * figure.n), "n": figure.n, "low": figure.low, "high": figure.high}
+    return {"hits": round(accuracy.value * accuracy.n), "n": accuracy.n, "low": accuracy.low, "high": accuracy.high}

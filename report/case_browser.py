@@ -1,6 +1,6 @@
-"""A disagreement as the page shows it: one row to scan, and the whole judgment behind it.
+"""A disagreement as the page shows it: a summary row, and the whole judgment.
 
-Texts are told as they are; the template escapes them.
+Texts are passed on unchanged; the template escapes them.
 """
 
 from collections import Counter
@@ -9,48 +9,48 @@ from dataclasses import dataclass, field
 
 from ..data import Correction, Finding, Judged, Scores
 from ..data.case import Case, Label
-from .drawing import shortened
-from .formatting import MINUS, MISSING, THIN, told
+from .formatting import MINUS, MISSING, THIN, counted, format_value
+from .plots.chart import shortened
 from .run_report import Disagreement, RunReport
 
 ORDERS = {"ab": "A shown first", "ba": "B shown first"}
 
 
 @dataclass(frozen=True)
-class Share:
-    """One bar: `percent` is its length."""
+class Bar:
+    """A horizontal bar: its length is in percent."""
 
     label: str
     percent: float
-    told: str
+    text: str
 
 
 @dataclass(frozen=True)
 class Text:
-    """One candidate beside what people and the judge think of it."""
+    """One candidate. `is_human_choice` and `is_judge_choice`: it is the winner by the human label, by the judge."""
 
     letter: str
     system: str | None
     text: str
     score: str
-    people: bool
-    judge: bool
+    is_human_choice: bool
+    is_judge_choice: bool
 
 
 @dataclass(frozen=True)
 class Reading:
-    """One criterion read in one order; `levels` has a candidate's letter and the heights of its levels in percent."""
+    """One criterion in one order. `levels`: a candidate's letter and the probabilities of its levels in percent."""
 
     order: str
     scores: tuple[tuple[str, str], ...]
     levels: tuple[tuple[str, tuple[float, ...]], ...]
-    distribution: tuple[Share, ...]
+    distribution: tuple[Bar, ...]
     facts: tuple[str, ...]
     explanation: str
 
 
 @dataclass
-class Criterion:
+class CriterionEvidence:
     """All readings of one criterion by one judge."""
 
     member: str
@@ -61,175 +61,172 @@ class Criterion:
 
 
 @dataclass(frozen=True)
-class Row:
-    """One disagreement; `people` and `judge` are words, and what the filters compare."""
+class CaseRow:
+    """One disagreement; `human` and `judge` are labels as text, which the filters compare."""
 
     number: int
     run: str
     judged: Judged
     case: Case | None
     kind: str
-    people: str
+    human: str
     judge: str
     certainty: str
     percent: float
     snippet: str
     texts: tuple[Text, ...]
-    distribution: tuple[Share, ...]
-    votes: tuple[Share, ...]
+    distribution: tuple[Bar, ...]
+    votes: tuple[Bar, ...]
     factors: tuple[Finding, ...]
-    criteria: tuple[Criterion, ...]
+    criteria: tuple[CriterionEvidence, ...]
     rationale: str
     corrections: tuple[tuple[str, str, Correction], ...]
     facts: tuple[str, ...]
 
     @property
-    def swayed(self) -> bool:
-        """Whether the two orders name different winners."""
+    def orders_differ(self) -> bool:
+        """Whether the two orders have different winners."""
         return self.judged.consistent is False
 
 
-def rows(runs: Sequence[RunReport]) -> list[Row]:
-    """Every run's disagreements, the surest first: those are the mistakes that certainty does not catch."""
-    found = [(run.name, one) for run in runs for one in run.disagreements]
-    found.sort(key=lambda each: -(each[1].judged.certainty if each[1].judged.certainty is not None else -1.0))
-    return [_row(number, run, one) for number, (run, one) in enumerate(found, start=1)]
+def rows(runs: Sequence[RunReport]) -> list[CaseRow]:
+    """The disagreements of all runs, the most certain first: abstention does not remove these errors."""
+    pairs = [(run.name, disagreement) for run in runs for disagreement in run.disagreements]
+    pairs.sort(key=lambda pair: -(pair[1].judged.certainty if pair[1].judged.certainty is not None else -1.0))
+    return [_row(number, run, disagreement) for number, (run, disagreement) in enumerate(pairs, start=1)]
 
 
-def choices(found: Sequence[Row]) -> dict[str, list[str]]:
-    """What the menus of the filters offer: only words that occur."""
+def menus(cases: Sequence[CaseRow]) -> dict[str, list[str]]:
+    """The options of the filters by filter: only values that occur."""
     return {
-        "run": list(dict.fromkeys(row.run for row in found)),
-        "people": sorted({row.people for row in found if _is_word(row.people)}),
-        "judge": sorted({row.judge for row in found if _is_word(row.judge)}),
+        "run": list(dict.fromkeys(row.run for row in cases)),
+        "human": sorted({row.human for row in cases if _is_label(row.human)}),
+        "judge": sorted({row.judge for row in cases if _is_label(row.judge)}),
     }
 
 
-def _row(number: int, run: str, one: Disagreement) -> Row:
-    judged, case = one.judged, one.case
-    certainty = judged.certainty
-    return Row(
+def _row(number: int, run: str, disagreement: Disagreement) -> CaseRow:
+    judged, case = disagreement.judged, disagreement.case
+    certainty, n = judged.certainty, _candidates(judged, case)
+    has_explanations = any(finding.explanation for finding in judged.findings if not finding.is_factor)
+    return CaseRow(
         number=number,
         run=run,
         judged=judged,
         case=case,
-        kind=_kind(judged, case),
-        people=_label(judged.label),
+        kind="text" if n == 1 else "pair" if n == 2 else "choice",
+        human=_label(judged.label),
         judge=_verdict(judged),
         certainty=f"{100 * certainty:.0f}{THIN}%" if certainty is not None else MISSING,
         percent=100 * certainty if certainty is not None else 0.0,
         snippet=shortened(case.query, 160) if case else "",
         texts=tuple(_texts(judged, case)) if case else (),
-        distribution=_shares(judged.distribution or {}),
+        distribution=_bars(judged.distribution or {}),
         votes=_votes(judged.votes),
         factors=tuple(finding for finding in judged.findings if finding.is_factor),
         criteria=_criteria(judged),
-        rationale="" if any(f.explanation for f in judged.findings if not f.is_factor) else judged.rationale,
-        corrections=tuple(
-            (letter(fix.candidate, _count(judged, case)), _change(fix), fix) for fix in judged.corrections
-        ),
+        rationale="" if has_explanations else judged.rationale,
+        corrections=tuple((letter(c.candidate, n), _score_change(c), c) for c in judged.corrections),
         facts=tuple(_facts(judged, case)),
     )
 
 
 def letter(index: int, count: int) -> str:
-    """What a candidate is called: A or B of a pair, its index among more."""
+    """The name of a candidate: A or B of a pair, its index among more."""
     return "text" if count == 1 else "AB"[index] if count == 2 else str(index)
 
 
-def _count(judged: Judged, case: Case | None) -> int:
+def _candidates(judged: Judged, case: Case | None) -> int:
+    """The number of candidates; without the case, that of the scores."""
     if case is not None:
         return len(case.candidates)
-    told_of = [judged.scores or (), *(finding.scores or () for finding in judged.findings)]
-    return max((len(scores) for scores in told_of if scores), default=2)
+    scores = [judged.scores or (), *(finding.scores or () for finding in judged.findings)]
+    return max((len(row) for row in scores if row), default=2)
 
 
-def _kind(judged: Judged, case: Case | None) -> str:
-    count = _count(judged, case)
-    return "text" if count == 1 else "pair" if count == 2 else "choice"
-
-
-def _word(winner: object) -> str:
+def _label_text(winner: object) -> str:
     return str(winner).upper() if winner in ("a", "b") else str(winner)
 
 
 def _label(label: Label | None) -> str:
     if label is None:
         return MISSING
-    return " : ".join(_score(value) for value in label.values) if isinstance(label, Scores) else _word(label.value)
+    return " : ".join(map(_score, label.values)) if isinstance(label, Scores) else _label_text(label.value)
 
 
 def _verdict(judged: Judged) -> str:
     if judged.status != "scored":
         return judged.status
     if judged.winner is not None:
-        return _word(judged.winner)
-    return " : ".join(_score(score) for score in judged.scores) if judged.scores else MISSING
+        return _label_text(judged.winner)
+    return " : ".join(map(_score, judged.scores)) if judged.scores else MISSING
 
 
-def _is_word(said: str) -> bool:
-    """Menus offer verdicts, not every score that occurs."""
-    return said != MISSING and not ("." in said or ":" in said or (said.isdigit() and int(said) > 20))
+def _is_label(text: str) -> bool:
+    """Whether a filter offers this text: labels, but not every score that occurs."""
+    return text != MISSING and not ("." in text or ":" in text or (text.isdigit() and int(text) > 20))
 
 
 def _texts(judged: Judged, case: Case) -> Iterator[Text]:
-    count = len(case.candidates)
+    n = len(case.candidates)
     human = judged.human_winner
     for index, candidate in enumerate(case.candidates):
-        key = "ab"[index] if count == 2 else index
-        score = _score(judged.scores[index]) if judged.scores and len(judged.scores) == count else ""
-        yield Text(letter(index, count), candidate.system, candidate.text, score, human == key, judged.winner == key)
+        key = "ab"[index] if n == 2 else index
+        score = _score(judged.scores[index]) if judged.scores and len(judged.scores) == n else ""
+        yield Text(letter(index, n), candidate.system, candidate.text, score, human == key, judged.winner == key)
 
 
-def _shares(distribution: dict[str, float]) -> tuple[Share, ...]:
-    return tuple(Share(_word(label), 100 * p, told(p, "percent")) for label, p in distribution.items())
+def _bars(distribution: dict[str, float]) -> tuple[Bar, ...]:
+    return tuple(Bar(_label_text(label), 100 * p, format_value(p, "percent")) for label, p in distribution.items())
 
 
-def _votes(votes: Sequence[Label]) -> tuple[Share, ...]:
-    counts = Counter(_label(vote) for vote in votes)
-    return tuple(Share(said, 100 * n / len(votes), str(n)) for said, n in sorted(counts.items()))
+def _votes(votes: Sequence[Label]) -> tuple[Bar, ...]:
+    counts = Counter(map(_label, votes))
+    return tuple(Bar(label, 100 * n / len(votes), str(n)) for label, n in sorted(counts.items()))
 
 
-def _criteria(judged: Judged) -> tuple[Criterion, ...]:
-    found: dict[tuple[str, str, str], Criterion] = {}
+def _criteria(judged: Judged) -> tuple[CriterionEvidence, ...]:
+    criteria: dict[tuple[str, str, str], CriterionEvidence] = {}
     for finding in judged.findings:
         if not finding.is_factor:
             key = (finding.member, finding.criterion, finding.guideline)
-            one = found.setdefault(key, Criterion(*key, finding.weight))
-            one.readings.append(_reading(finding))
-    return tuple(found.values())
+            evidence = criteria.setdefault(key, CriterionEvidence(*key, finding.weight))
+            evidence.readings.append(_reading(finding))
+    return tuple(criteria.values())
 
 
 def _reading(finding: Finding) -> Reading:
     scores, levels = finding.scores or (), finding.levels or ()
     facts = []
     if finding.coverage is not None:
-        facts.append(f"options cover {told(finding.coverage, 'percent')} of the model's probability")
+        facts.append(f"the options cover {format_value(finding.coverage, 'percent')} of the model's probability")
     if finding.certainty is not None:
-        facts.append(f"stated certainty {told(finding.certainty, 'percent')}")
+        facts.append(f"stated certainty {format_value(finding.certainty, 'percent')}")
     return Reading(
-        ORDERS[finding.order] if finding.order else _alone(finding),
+        ORDERS[finding.order] if finding.order else _without_order(finding),
         tuple((letter(index, len(scores)), _score(score)) for index, score in enumerate(scores)),
-        tuple((letter(index, len(levels)), tuple(100 * p for p in one)) for index, one in enumerate(levels)),
-        _shares(finding.distribution or {}),
+        tuple((letter(index, len(levels)), tuple(100 * p for p in row)) for index, row in enumerate(levels)),
+        _bars(finding.distribution or {}),
         tuple(facts),
         finding.explanation,
     )
 
 
 def _score(value: float) -> str:
-    """On any scale: at most two decimals, as people write them."""
+    """A score on any scale: at most two decimals, without trailing zeros."""
     return f"{value:,.2f}".rstrip("0").rstrip(".").replace("-", MINUS)
 
 
-def _alone(finding: Finding) -> str:
-    return (
-        "shown together" if finding.scores is None else "read alone" if len(finding.scores) == 1 else "each read alone"
-    )
+def _without_order(finding: Finding) -> str:
+    if finding.scores is None:
+        return "candidates shown together"
+    return "the text" if len(finding.scores) == 1 else "every candidate separately"
 
 
-def _change(fix: Correction) -> str:
-    return "" if fix.before is None or fix.after is None else f"{_score(fix.before)} → {_score(fix.after)}"
+def _score_change(correction: Correction) -> str:
+    if correction.before is None or correction.after is None:
+        return ""
+    return f"{_score(correction.before)} → {_score(correction.after)}"
 
 
 def _facts(judged: Judged, case: Case | None) -> Iterator[str]:
@@ -237,15 +234,15 @@ def _facts(judged: Judged, case: Case | None) -> Iterator[str]:
     if aspect:
         yield f"aspect: {aspect}"
     if isinstance(judged.label, Scores):
-        yield f"people's scale: {judged.label.lo:g} to {judged.label.hi:g}"
+        yield f"human scale: {judged.label.lo:g} to {judged.label.hi:g}"
     if judged.group:
         yield f"group: {judged.group}"
     if judged.order_winners:
-        told_orders = (f"{ORDERS[order]}: {_word(winner)}" for order, winner in judged.order_winners.items())
-        yield "; ".join(told_orders)
+        winners = (f"{ORDERS[order]}: {_label_text(winner)}" for order, winner in judged.order_winners.items())
+        yield "; ".join(winners)
     usage = judged.usage
     if usage.calls:
-        calls = f"{usage.calls} {'call' if usage.calls == 1 else 'calls'}"
-        yield f"{calls}, {usage.prompt_tokens + usage.completion_tokens:,} tokens, {told(usage.seconds)}{THIN}s"
+        tokens = usage.prompt_tokens + usage.completion_tokens
+        yield f"{counted(usage.calls, 'call')}, {tokens:,} tokens, {format_value(usage.seconds)}{THIN}s"
     if usage.cached:
-        yield f"{usage.cached} {'answer' if usage.cached == 1 else 'answers'} from the cache"
+        yield f"{counted(usage.cached, 'answer')} from the cache"

@@ -1,129 +1,116 @@
-"""What stands on top of a compilation's page: is the judge better, how sure is that, and what did it cost.
+"""The headline of a compilation's page: is the judge better, how certain is that, and what did it cost.
 
-The wording never says more than the test does: what is not significant is not shown.
+The text claims no more than the test shows: a difference that is not significant is called not shown.
 """
 
 from collections.abc import Iterator
 
 from ..evaluation.minimum_detectable_effect import Sensitivity, sensitivity
 from ..evaluation.results import Measure
-from .compilation import Compilation, Search
-from .forest_plots import percent
-from .formatting import THIN, figure, interval, named, p_value, told
-from .headline import Answer, Headline, Tone, calibration_error
+from ..optimizers.compile_folder import Compilation
+from .formatting import (
+    THIN,
+    counted,
+    format_interval,
+    format_measure,
+    format_p_value,
+    format_percent,
+    format_value,
+    readable,
+)
+from .run_headline import Headline, PageAnswer, Tone
+from .run_report import calibration_error
 
-WORDS: dict[str, tuple[Tone, str]] = {
+OUTCOMES: dict[str, tuple[Tone, str]] = {
     "improved": ("good", "Better than the uncompiled judge"),
     "worse": ("bad", "Worse than the uncompiled judge"),
     "inconclusive": ("warn", "Not shown to be better than the uncompiled judge"),
 }
-ENDS = {"stopped": "were stopped early", "unusable": "could not judge"}
 
 
-def compiled_headline(one: Compilation) -> Headline:
-    """The outcome in a few words, and the sentences that back it."""
-    tone, words = WORDS[one.tested.outcome]
-    sentences = [_gain(one), _power(one), _spent(one), _each(one)]
+def compile_headline(compilation: Compilation) -> Headline:
+    """The outcome, and the sentences that support it."""
+    tone, words = OUTCOMES[compilation.result.outcome]
+    sentences = [_gain(compilation), _power(compilation), _spent(compilation), _cost_per_verdict(compilation)]
     return Headline(tone, words, tuple(filter(None, sentences)))
 
 
-def compiled_answers(one: Compilation) -> tuple[Answer, ...]:
-    """The page's questions, each with the figure that answers it."""
-    return tuple(_answers(one))
+def compile_answers(compilation: Compilation) -> tuple[PageAnswer, ...]:
+    """The questions of the page, each with the value that answers it."""
+    return tuple(_answers(compilation))
 
 
-def power_note(one: Compilation) -> str:
-    """What the test part could have shown; empty where that is not known."""
-    test = one.tested.decisive
-    found = sensitivity(test) if test is not None else None
-    if test is None or found is None:
+def power_note(compilation: Compilation) -> str:
+    """The difference that the test part can detect; empty if it is unknown."""
+    test = compilation.result.decisive_test
+    effect = sensitivity(test) if test is not None else None
+    if test is None or effect is None:
         return ""
-    figure_of = test.difference
-    of = f"{figure_of.n:,} labels" + (f" in {figure_of.groups:,} groups" if figure_of.groups else "")
-    if found.groups is not None:
-        return f"{of} are too few to show any difference in {named(test.name)}: {_few(found)}"
-    if found.detectable is None:
-        return f"{of} could not have shown any difference in {named(test.name)} with a power of 80{THIN}%."
-    least = figure(figure_of.model_copy(update={"value": found.detectable, "low": None, "high": None})).lstrip("+")
-    said = f"{of} show a difference in {named(test.name)} of {least} with a power of 80{THIN}%."
-    return f"{said} {_labels(found)}".strip()
+    difference, name = test.difference, readable(test.name)
+    labels = f"{difference.n:,} labels" + (f" in {difference.groups:,} groups" if difference.groups else "")
+    if effect.groups is not None:
+        return f"{labels} are too few to detect any difference in {name}: {_too_few_groups(effect)}"
+    if effect.detectable is None:
+        return f"{labels} cannot detect any difference in {name} with 80{THIN}% power."
+    least = difference.model_copy(update={"value": effect.detectable, "low": None, "high": None})
+    detected = format_measure(least).lstrip("+")
+    return f"{labels} detect a difference of {detected} in {name} with 80{THIN}% power. {_labels(effect)}"
 
 
-def search_words(search: Search) -> str:
-    """How a search went, in a sentence or two."""
-    tried = search.attempts
-    if not tried:
-        return f"No other {search.of} were tried: what was left of the budget was needed for the test."
-    verdicts = sum(one.cases for one in tried)
-    said = f"{len(tried):,} {search.of} were tried with {verdicts:,} verdicts"
-    ends = [(sum(one.status == status for one in tried), words) for status, words in ENDS.items()]
-    said += "".join(f"; {n:,} {words}" for n, words in ends if n)
-    chosen = next((one for one in tried if one.chosen), tried[0])
-    taken = "the judge stays as it stood" if chosen.number == 0 else f"number {chosen.number} was taken"
-    if search.gain is not None and chosen.number:
-        taken += f", {_side(search.gain)} of the judge as it stood on the cases that chose"
-    early = {"trials": "", "exhausted": " Nothing was left to try.", "budget": " The budget ended the search."}
-    return f"{said}; {taken}.{early.get(search.ended, f' It ended early: {search.ended}.' if search.ended else '')}"
+def _too_few_groups(effect: Sensitivity) -> str:
+    return f"a test needs at least {effect.groups} groups of cases."
 
 
-def _side(gain: Measure) -> str:
-    ends = interval(gain)
-    return f"{figure(gain)} ({ends}) ahead" if ends else f"{figure(gain)} ahead"
+def _labels(effect: Sensitivity) -> str:
+    if effect.labels is None:
+        return "The observed difference is too small to compute the number of labels that would detect it."
+    return f"About {effect.labels:,} labels are needed for the observed difference."
 
 
-def _few(found: Sensitivity) -> str:
-    return f"a test needs {found.groups} groups of cases at least."
-
-
-def _labels(found: Sensitivity) -> str:
-    if found.labels is None:
-        return "The one seen here is too small to count the labels for."
-    return f"For the one seen here about {found.labels:,} are needed."
-
-
-def _gain(one: Compilation) -> str:
-    test = one.tested.decisive
+def _gain(compilation: Compilation) -> str:
+    result = compilation.result
+    test = result.decisive_test
     if test is None:
-        return "The test part has too few labelled cases with verdicts of both judges to tell them apart."
-    gain, name = test.difference, named(test.name)
-    after, before = (_value(judge.evaluation.measure(test.name)) for judge in (one.compiled, one.uncompiled))
+        return "The test part has too few labelled cases with verdicts of both judges to compare them."
+    difference, name = test.difference, readable(test.name)
+    after, before = (_value(judge.evaluation.measure(test.name)) for judge in (result.compiled, result.uncompiled))
     sides = f"{name} is {after} after compiling and {before} before" if after and before else f"{name} changed"
-    ends = f"95{THIN}% interval {interval(gain)}, " if interval(gain) else ""
-    p = p_value(test.p)
+    interval = format_interval(difference)
+    interval = f"95{THIN}% interval {interval}, " if interval else ""
+    p = format_p_value(test.p)
     p = f"p {p}" if p.startswith("<") else f"p = {p}"
-    return f"On {gain.n:,} test cases that nothing had seen, {sides}: {figure(gain)} ({ends}{p})."
+    return f"On {difference.n:,} untouched test cases {sides}: {format_measure(difference)} ({interval}{p})."
 
 
 def _value(measure: Measure | None) -> str:
-    return "" if measure is None or measure.value is None else figure(measure)
+    return "" if measure is None or measure.value is None else format_measure(measure)
 
 
-def _power(one: Compilation) -> str:
-    test = one.tested.decisive
-    if one.tested.outcome != "inconclusive" or test is None or (found := sensitivity(test)) is None:
+def _power(compilation: Compilation) -> str:
+    test = compilation.result.decisive_test
+    if compilation.result.outcome != "inconclusive" or test is None or (effect := sensitivity(test)) is None:
         return ""
-    if found.groups is not None:
-        return f"Too few labels to show any difference: {_few(found)}"
-    if found.labels is None:
-        return "The difference is too small for more labels to be counted."
-    return f"About {found.labels:,} test labels would show such a difference with a power of 80{THIN}%."
+    if effect.groups is not None:
+        return f"Too few labels to detect any difference: {_too_few_groups(effect)}"
+    if effect.labels is None:
+        return "The difference is too small to compute the number of labels that would detect it."
+    return f"About {effect.labels:,} test labels would detect such a difference with 80{THIN}% power."
 
 
-def _spent(one: Compilation) -> str:
-    if one.spent is None:
+def _spent(compilation: Compilation) -> str:
+    if compilation.spent is None:
         return ""
-    spent = one.spent
-    asked = spent.calls + spent.cached
-    parts = [f"{asked:,} {'call' if asked == 1 else 'calls'}"]
-    if spent.cached:
-        parts[0] += " (all from the cache)" if spent.cached == asked else f" ({spent.cached:,} from the cache)"
-    if tokens := spent.prompt_tokens + spent.completion_tokens:
+    usage = compilation.spent.usage
+    calls = usage.calls + usage.cached
+    parts = [counted(calls, "call")]
+    if usage.cached:
+        parts[0] += " (all from the cache)" if usage.cached == calls else f" ({usage.cached:,} from the cache)"
+    if tokens := usage.prompt_tokens + usage.completion_tokens:
         parts.append(f"{tokens:,} tokens")
-    if spent.cost is not None:
-        parts.append(f"${spent.cost:,.2f}")
-    if one.minutes is not None:
-        parts.append(_time(one.minutes))
-    return f"Compiling took {', '.join(parts[:-1]) + ' and ' if len(parts) > 1 else ''}{parts[-1]}."
+    if usage.cost is not None:
+        parts.append(f"${usage.cost:,.2f}")
+    parts.append(_time(compilation.spent.minutes))
+    return f"Compiling took {', '.join(parts[:-1])} and {parts[-1]}."
 
 
 def _time(minutes: float) -> str:
@@ -132,32 +119,34 @@ def _time(minutes: float) -> str:
     return f"{minutes:.0f} minutes" if minutes >= 1.5 else f"{60 * minutes:.0f} seconds"
 
 
-def _each(one: Compilation) -> str:
-    after, before = one.compiled.calls, one.uncompiled.calls
-    as_before = "as before" if after == before else f"{told(before)} before"
-    return f"A verdict takes {told(after)} {'call' if after == 1 else 'calls'}, {as_before}."
+def _cost_per_verdict(compilation: Compilation) -> str:
+    after, before = compilation.result.compiled.calls, compilation.result.uncompiled.calls
+    compared = "as before" if after == before else f"{format_value(before)} before"
+    return f"A verdict takes {format_value(after)} {'call' if after == 1 else 'calls'}, {compared}."
 
 
-def _answers(one: Compilation) -> Iterator[Answer]:
-    test = one.tested.decisive
+def _answers(compilation: Compilation) -> Iterator[PageAnswer]:
+    result = compilation.result
+    test = result.decisive_test
     if test is not None:
-        ends = interval(test.difference)
-        line = named(test.name) + (f", 95{THIN}% interval {ends}" if ends else "")
-        yield Answer("Is it better?", figure(test.difference), line, "test", WORDS[one.tested.outcome][0])
-    error, before = (calibration_error(judge.evaluation) for judge in (one.compiled, one.uncompiled))
+        interval = format_interval(test.difference)
+        line = readable(test.name) + (f", 95{THIN}% interval {interval}" if interval else "")
+        yield PageAnswer("Is it better?", format_measure(test.difference), line, "test", OUTCOMES[result.outcome][0])
+    error, before = (calibration_error(judge.evaluation) for judge in (result.compiled, result.uncompiled))
     if error is not None:
-        was = f", {figure(before)} before" if before is not None else ""
-        yield Answer("How sure is it?", figure(error), f"expected calibration error{was}", "sure")
-    if one.guarantee is not None:
-        given, risk = one.guarantee, percent(one.guarantee.risk)
-        if given.threshold is None:
-            yield Answer("What is certified?", "Nothing", f"at {risk} disagreement", "certificate", "warn")
+        line = "expected calibration error" + (f", {format_measure(before)} before" if before is not None else "")
+        yield PageAnswer("Is it calibrated?", format_measure(error), line, "calibration")
+    certificate = compilation.certificate
+    if certificate is not None:
+        limit = format_percent(certificate.risk)
+        if certificate.threshold is None:
+            yield PageAnswer("What is certified?", "Nothing", f"at {limit} disagreement", "certificate", "warn")
         else:
-            alike = ", each group counting alike" if given.grouped else ""
-            line = f"of verdicts, at certainty {given.threshold:g} or more, disagree in at most {risk}{alike}"
-            yield Answer("What is certified?", percent(given.kept), line, "certificate", "good")
-    calls, was = told(one.compiled.calls), told(one.uncompiled.calls)
-    line = f"a verdict{'' if calls == was else f', {was} before'}"
-    if one.compiled.tokens is not None:
-        line += f"; {told(round(one.compiled.tokens))} tokens"
-    yield Answer("What does it cost?", f"{calls} {'call' if calls == '1' else 'calls'}", line, "test")
+            groups = ", every group weighted equally" if certificate.n != certificate.cases else ""
+            line = f"of verdicts have certainty {certificate.threshold:g} or more; at most {limit} disagree{groups}"
+            yield PageAnswer("What is certified?", format_percent(certificate.coverage), line, "certificate", "good")
+    calls, calls_before = format_value(result.compiled.calls), format_value(result.uncompiled.calls)
+    line = f"per verdict{'' if calls == calls_before else f', {calls_before} before'}"
+    if result.compiled.tokens is not None:
+        line += f"; {format_value(round(result.compiled.tokens))} tokens"
+    yield PageAnswer("What does it cost?", f"{calls} {'call' if calls == '1' else 'calls'}", line, "test")

@@ -1,96 +1,166 @@
-"""One HTML file that says how far a judge can be trusted, and shows every case where people say otherwise."""
+"""The page of runs: how far the judge can be trusted, and every case where it disagrees with the human label.
+
+`runs_html` gives one HTML file, `runs_markdown` the same text and tables without plots and cases.
+"""
 
 from collections.abc import Iterator, Sequence
 
-from ..evaluation.results import Comparison
-from . import case_browser, curves, forest_plots, run_plots
-from .forest_plots import Chart
-from .formatting import Lead, lead_of
-from .headline import answers, calibration_error, headline
-from .rendering import rendered
-from .run_report import RunReport
-from .sections import Part, compared, parts
+from ..evaluation.results import Comparison, ConfusionTable, LabelRow
+from . import case_browser, markdown
+from .formatting import THIN, format_value
+from .html import render
+from .plots import curves, forest
+from .plots import runs as run_plots
+from .plots.chart import Chart
+from .run_headline import answers, headline
+from .run_report import LeadMeasure, RunReport, calibration_error, lead_measure
+from .run_sections import MeasureTable, Part, parts, rows_of_tests
 
-Panels = list[tuple[str, Chart]]  # (the run's name when there are several, else empty; its chart)
 
-
-def render_runs(runs: Sequence[RunReport], comparisons: Sequence[Comparison] = (), *, title: str, now: str) -> str:
-    """The whole report as one HTML document; the same input gives the same text.
+def runs_html(runs: Sequence[RunReport], comparisons: Sequence[Comparison] = (), *, title: str, now: str) -> str:
+    """The page as one HTML document; the same input gives the same text.
 
     Args:
-        runs: the first leads, in the headline too; the others stand beside it.
+        runs: the first one is the subject of the headline; the others are compared with it.
         comparisons: paired tests between them.
-        now: when the report was made, as it should be read.
+        now: the time of writing, as the page prints it.
 
     Raises:
         DeclarationError: jinja2 or matplotlib is not installed.
     """
-    leads = [lead for run in runs if (lead := lead_of(run)) is not None]
-    led = runs[0] if runs else None
-    lead = lead_of(led) if led else None
-    found = case_browser.rows(runs)
+    leads = [lead for lead in map(lead_measure, runs) if lead is not None]
+    first = runs[0] if runs else None
+    disagreements = case_browser.rows(runs)
     sections = parts(runs)
-    drawings = {part.key: list(_panels(part, runs, leads)) for part in sections}
-    tests = list(compared(comparisons))
-    labels = [run for run in runs if run.evaluation.labels]
-    more = {"trust": bool(tests), "wrong": bool(labels)}
-    shown = [part for part in sections if part.tables or drawings[part.key] or more.get(part.key)]
-    return rendered(
-        "template.html.j2",
+    charts = {part.key: list(_charts(part, runs, leads)) for part in sections}
+    tests = list(rows_of_tests(comparisons))
+    labelled = [run for run in runs if run.evaluation.labels]
+    extra = {"trust": bool(tests), "errors": bool(labelled)}
+    shown = [part for part in sections if part.tables or charts[part.key] or extra.get(part.key)]
+    return render(
+        "run.html.j2",
         script="page.js",
-        what="Judge report",
+        kind="Judge report",
         title=title,
         now=now,
         runs=runs,
         several=len(runs) > 1,
-        headline=headline(runs, lead),
-        answers=answers(led) if led else (),
-        led=led,
+        headline=headline(runs, lead_measure(first) if first else None),
+        answers=answers(first) if first else (),
+        first=first,
         parts=shown,
-        here={part.key for part in shown} | {"cases"},
-        charts=drawings,
+        linked={part.key for part in shown} | {"cases"},
+        charts=charts,
         tests=tests,
-        labels=labels,
-        cases=found,
-        menus=case_browser.choices(found),
+        labelled=labelled,
+        cases=disagreements,
+        menus=case_browser.menus(disagreements),
     )
 
 
-def _panels(part: Part, runs: Sequence[RunReport], leads: Sequence[Lead]) -> Iterator[tuple[str, Chart]]:
-    """A part's charts, those of all runs together first, then run by run."""
-    alike = [one for one in leads if one.like(leads[0])]
-    together: list[Chart | None] = []
-    if part.key == "trust" and alike:
-        together = [forest_plots.forest(alike)]
-    elif part.key == "cost" and len(alike) > 1:
-        together = [_cost(alike, runs)]
-    yield from (("", chart) for chart in together if chart is not None)
+def runs_markdown(runs: Sequence[RunReport], comparisons: Sequence[Comparison] = (), *, title: str, now: str) -> str:
+    """The page as Markdown; the same input gives the same text; the arguments are those of `runs_html`."""
+    top = headline(runs, lead_measure(runs[0]) if runs else None)
+    summary = f"**{markdown.escape(top.words)}.** {markdown.escape(' '.join(top.sentences))}"
+    blocks = [f"# {markdown.escape(title)}", summary, markdown.escape(now)]
+    for part in parts(runs):
+        tables = [_measures(table, len(runs) > 1) for table in part.tables]
+        if part.key == "trust" and (tests := markdown.comparisons(comparisons)):
+            tables.append(tests)
+        if part.key == "errors":
+            tables += _label_tables(runs)
+        if tables:
+            blocks += [f"## {part.question}", *tables]
+    if runs:
+        signatures = (f"- {markdown.code(run.evaluation.signature)}" for run in runs)
+        blocks += ["## How to reproduce it", "\n".join(signatures)]
+        blocks.append("Intervals are 95 %. Cases without a verdict are counted, and never scored as wrong.")
+    return "\n\n".join(blocks).replace(THIN, " ") + "\n"
+
+
+def _charts(part: Part, runs: Sequence[RunReport], leads: Sequence[LeadMeasure]) -> Iterator[tuple[str, Chart]]:
+    """(run, chart) of a part, charts of all runs first; the run is empty for those, and if there is only one."""
+    comparable = [lead for lead in leads if lead.is_comparable(leads[0])]
+    shared: list[Chart | None] = []
+    if part.key == "trust" and comparable:
+        shared = [forest.judges_and_references(comparable)]
+    elif part.key == "cost" and len(comparable) > 1:
+        shared = [_costs(comparable, runs)]
+    yield from (("", chart) for chart in shared if chart is not None)
     for run in runs:
         name = run.name if len(runs) > 1 else ""
-        yield from ((name, chart) for chart in _of_run(part.key, run) if chart is not None)
+        yield from ((name, chart) for chart in _charts_of_run(part.key, run) if chart is not None)
 
 
-def _of_run(key: str, run: RunReport) -> list[Chart | None]:
-    one, name = run.evaluation, run.name
-    if key == "sure":
-        return [curves.reliability(name, one.reliability, calibration_error(one)), curves.coverage(name, one.curve)]
-    if key == "wrong":
-        table = run_plots.confusion(name, one.confusion) if one.confusion else None
-        return [table, forest_plots.strata(name, one), curves.histograms(name, one.histograms)]
-    if key == "biased":
-        return [*forest_plots.biases(name, one.sections.get("bias", ()))]
+def _charts_of_run(key: str, run: RunReport) -> list[Chart | None]:
+    evaluation, name = run.evaluation, run.name
+    if key == "certainty":
+        error = calibration_error(evaluation)
+        return [curves.reliability(name, evaluation.reliability, error), curves.coverage(name, evaluation.curve)]
+    if key == "errors":
+        matrix = run_plots.confusion(name, evaluation.confusion) if evaluation.confusion else None
+        return [matrix, forest.strata(name, evaluation), curves.histograms(name, evaluation.histograms)]
+    if key == "bias":
+        return [*forest.biases(name, evaluation.sections.get("bias", ()))]
     if key == "systems":
-        return [run_plots.systems(name, one.systems)]
+        return [run_plots.systems(name, evaluation.systems)]
     if key == "cost":
-        return [curves.branches(name, one.branches)]
+        return [curves.branches(name, evaluation.branches)]
     return []
 
 
-def _cost(leads: Sequence[Lead], runs: Sequence[RunReport]) -> Chart | None:
-    """In dollars when every run has a price, else in tokens, which no machine makes fewer."""
-    of = {run.name: run.evaluation for run in runs}
-    found = [of[lead.run] for lead in leads]
-    if all(one.usage.cost for one in found):
-        return run_plots.costs(leads, [(one.usage.cost or 0.0) / max(1, one.cases) for one in found], "US dollars")
-    spent = [(one.usage.prompt_tokens + one.usage.completion_tokens) / max(1, one.cases) for one in found]
-    return run_plots.costs(leads, spent, "tokens")
+def _costs(leads: Sequence[LeadMeasure], runs: Sequence[RunReport]) -> Chart | None:
+    """In dollars if every run has a price, else in tokens."""
+    by_name = {run.name: run.evaluation for run in runs}
+    evaluations = [by_name[lead.run] for lead in leads]
+    if all(evaluation.usage.cost for evaluation in evaluations):
+        dollars = [(evaluation.usage.cost or 0.0) / max(1, evaluation.cases) for evaluation in evaluations]
+        return run_plots.costs(leads, dollars, "US dollars")
+    tokens = [(e.usage.prompt_tokens + e.usage.completion_tokens) / max(1, e.cases) for e in evaluations]
+    return run_plots.costs(leads, tokens, "tokens")
+
+
+def _measures(table: MeasureTable, has_runs: bool) -> str:
+    rows = [
+        [
+            line.name,
+            *([cell.run] if has_runs else []),
+            cell.value,
+            cell.interval,
+            cell.n,
+            " ".join(filter(None, [line.description, cell.note])),
+        ]
+        for line in table.lines
+        for cell in line.cells
+    ]
+    heads = ["measure", *(["run"] if has_runs else []), "value", "95 %", "n", "description"]
+    return f"### {table.title}\n\n{markdown.table(heads, rows)}"
+
+
+def _label_tables(runs: Sequence[RunReport]) -> Iterator[str]:
+    for run in runs:
+        name = f": {markdown.escape(run.name)}" if len(runs) > 1 else ""
+        if run.evaluation.confusion is not None:
+            yield f"### Confusion matrix{name}\n\n{_confusion(run.evaluation.confusion)}"
+        if run.evaluation.labels:
+            yield f"### Metrics by label{name}\n\n{_labels(run.evaluation.labels)}"
+
+
+def _confusion(table: ConfusionTable) -> str:
+    rows = [[label, *(f"{n:,}" for n in counts)] for label, counts in zip(table.labels, table.counts, strict=True)]
+    return markdown.table(["human label ↓, judge →", *table.labels], rows)
+
+
+def _labels(rows: Sequence[LabelRow]) -> str:
+    shown = [
+        [
+            row.label,
+            format_value(row.precision, "percent"),
+            format_value(row.recall, "percent"),
+            format_value(row.f1),
+            f"{row.support:,}",
+            f"{row.predicted:,}",
+        ]
+        for row in rows
+    ]
+    return markdown.table(["label", "precision", "recall", "F1", "human labels", "judge's labels"], shown)

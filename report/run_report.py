@@ -1,18 +1,26 @@
-"""What a report is made of: runs, their figures, and the verdicts that differ from people's."""
+"""The content of a run page: the runs, their evaluations, and the verdicts that differ from the human labels."""
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..data import Case, Judged
-from ..evaluation.results import Evaluation
+from ..evaluation.results import Evaluation, Measure
+
+FEW = 30  # labelled cases or groups; with fewer, the interval of a proportion is about 30 points wide
+# Section and start of the name, in order of preference.
+LEADS = (
+    ("agreement", "accuracy"),
+    ("correlation", "spearman"),
+    ("correlation", "pearson"),
+    ("correlation", "kendall"),
+    ("choice", "ndcg"),
+)
 
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A verdict that is not people's, with the case that it is of.
-
-    `case` is None when the texts could not be read again; the page then says so.
-    """
+    """A verdict that differs from the human label, with its case; None if the texts could not be read again."""
 
     judged: Judged
     case: Case | None
@@ -20,8 +28,88 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class RunReport:
-    """One run: the name that readers know it by, its figures, and where judge and people disagree."""
+    """One run: its name on the page, its evaluation, and its disagreements."""
 
     name: str
     evaluation: Evaluation
     disagreements: Sequence[Disagreement] = ()
+
+
+@dataclass(frozen=True)
+class LeadMeasure:
+    """The measure that summarises a run, with everything to compare it with.
+
+    Attributes:
+        run: name of the run.
+        baselines: the same measure of the baselines without a model.
+        margins: the judge less a baseline, case by case, by the baseline's name.
+        ceiling: the human ceiling, one annotator against the others; None if it cannot be computed.
+        margin_over_person: the judge less that annotator, on the same cases; None if it cannot be computed.
+    """
+
+    run: str
+    measure: Measure
+    baselines: tuple[Measure, ...]
+    margins: dict[str, Measure]
+    ceiling: Measure | None
+    margin_over_person: Measure | None
+
+    @property
+    def value(self) -> float:
+        return self.measure.value if self.measure.value is not None else math.nan
+
+    @property
+    def is_small(self) -> bool:
+        """Whether there are fewer than 30 independent labelled cases."""
+        return (self.measure.groups or self.measure.n) < FEW
+
+    @property
+    def strongest_baseline(self) -> Measure | None:
+        return max(self.baselines, key=lambda baseline: baseline.value or 0.0, default=None)
+
+    def without_baselines(self) -> "LeadMeasure":
+        return replace(self, baselines=(), margins={})
+
+    def is_comparable(self, other: "LeadMeasure") -> bool:
+        """Whether both have the same measure, so that they can share an axis."""
+        return self.measure.name == other.measure.name and self.measure.kind == other.measure.kind
+
+
+def lead_measure(run: RunReport) -> LeadMeasure | None:
+    """Accuracy, else a correlation, else nDCG; None if the run has none of them."""
+    measure = _first(run.evaluation)
+    if measure is None:
+        return None
+    sections = run.evaluation.sections
+    baselines = [baseline for baseline in sections.get("baselines", ()) if baseline.value is not None]
+    people = {person.name: person for person in sections.get("people", ()) if person.value is not None}
+    ceiling = people.get("human ceiling")
+    if ceiling is not None and ceiling.kind != measure.kind:
+        ceiling = None
+    return LeadMeasure(
+        run=run.name,
+        measure=measure,
+        baselines=tuple(b for b in baselines if b.null_value is None and b.kind == measure.kind),
+        margins={b.name.removeprefix("above "): b for b in baselines if b.null_value == 0},
+        ceiling=ceiling,
+        margin_over_person=people.get("judge above ceiling") if ceiling else None,
+    )
+
+
+def calibration_error(evaluation: Evaluation) -> Measure | None:
+    """The expected calibration error."""
+    return measure_named(evaluation, "calibration", "ECE")
+
+
+def measure_named(evaluation: Evaluation, section: str, name: str) -> Measure | None:
+    """The measure of this name in the section; None if it is missing or undefined."""
+    measures = evaluation.sections.get(section, ())
+    return next((measure for measure in measures if measure.name == name and measure.value is not None), None)
+
+
+def _first(evaluation: Evaluation) -> Measure | None:
+    for section, start in LEADS:
+        for measure in evaluation.sections.get(section, ()):
+            if measure.name.lower().startswith(start) and measure.value is not None:
+                return measure
+    return None

@@ -100,7 +100,7 @@ def test_a_baseline_with_settings_stands_beside_the_judge(capsys: pytest.Capture
     assert run(["compile", "known", "--cases", "labels.jsonl", "--recipe", "recipe.yaml"]) == 2
     table, told = capsys.readouterr().out.splitlines()[:4], read("compiled/known-labels/known.judge.json").training
     assert [line.split("  ")[0] for line in table[1:]] == ["known (care=careful, votes=5)", "uncompiled", "compiled"]
-    assert str(told["told"]).endswith("; not shown to be better than known (care=careful, votes=5), majority")
+    assert str(told["summary"]).endswith("; not shown to be better than known (care=careful, votes=5), majority")
 
 
 def test_the_judge_itself_is_no_baseline(capsys: pytest.CaptureFixture[str]) -> None:

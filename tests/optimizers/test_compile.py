@@ -68,8 +68,8 @@ def test_a_head_that_undoes_noise_improves_the_test_part(tmp_path: Path) -> None
     assert found.result.outcome == "improved"
     before, after = (found.training[when]["hits"] / found.training[when]["n"] for when in ("before", "after"))
     assert after > before + 0.1
-    assert [row.name for row in found.result.rows] == ["uncompiled", "compiled"]
-    assert found.result.rows[0].calls == 2
+    assert [row.name for row in found.result.judges] == ["uncompiled", "compiled"]
+    assert found.result.judges[0].calls == 2
 
 
 def test_the_parts_share_no_group_and_the_test_part_is_judged_once(tmp_path: Path) -> None:
@@ -114,9 +114,9 @@ def test_reviewers_have_their_average_beside_the_judge(tmp_path: Path) -> None:
         return case.model_copy(update={"profile": Reviewer(id=f"p{number % 9}", reviews=reviews)})
 
     cases = [known(case, number) for number, case in enumerate(worlds(100))]
-    rows = [row.name for row in compiled(Leaning(), cases, tmp_path / "all").result.rows]
+    rows = [row.name for row in compiled(Leaning(), cases, tmp_path / "all").result.judges]
     assert rows == ["reviewer-average", "uncompiled", "compiled"]
-    rows = [row.name for row in compiled(Leaning(), [*cases[:-1], *worlds(150)[-1:]], tmp_path / "some").result.rows]
+    rows = [row.name for row in compiled(Leaning(), [*cases[:-1], *worlds(150)[-1:]], tmp_path / "some").result.judges]
     assert rows[-2:] == ["uncompiled", "compiled"]
 
 
@@ -125,13 +125,13 @@ def test_the_certificate_is_held_against_the_test_part(tmp_path: Path) -> None:
     found = compiled(Leaning(), cases, tmp_path, given)
     assert found.certificate is not None
     assert found.certificate.threshold == found.judge.threshold is not None
-    kept = found.result.kept
+    kept = found.result.threshold_check
     assert kept is not None
     assert (kept.risk, kept.n, kept.holds) == (0.25, 280, True)
     sure = [found.judge(case).status for case in Compiler(Leaning(), cases, tmp_path, given).parts["test"]]
     assert sure.count("scored") == kept.kept < 280
     none = compiled(Leaning(), worlds(100, random_labels=True), tmp_path / "none")
-    assert (none.certificate is not None, none.judge.threshold, none.result.kept) == (True, None, None)
+    assert (none.certificate is not None, none.judge.threshold, none.result.threshold_check) == (True, None, None)
 
 
 def test_every_trial_is_told(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_structure_is_searched_and_taken(tmp_path: Path) -> None:
     given = Recipe(trials=18, baseline=None, space={name: tuple(values) for name, values in SPACE.items()}, head=False)
     found = compiled(Known(), known_cases(200), tmp_path, given)
     assert found.judge.settings()["care"] == "careful"
-    assert found.result.row("compiled").calls > found.result.row("uncompiled").calls
+    assert found.result.judge("compiled").calls > found.result.judge("uncompiled").calls
     assert found.training["after"]["hits"] > found.training["before"]["hits"]
 
 
@@ -171,7 +171,7 @@ def test_a_stop_keeps_what_is_done_and_the_same_call_ends_as_if_undisturbed(tmp_
             compiled(Leaning(), cases, folder, given, telling=Telling(on_verdict=count, stop=stop))
         judge = Leaning()
         again = compiled(judge, cases, folder, given)
-        assert again.result.model_dump(exclude={"rows"}) == whole.result.model_dump(exclude={"rows"})
+        assert again.result.model_dump(exclude={"judges"}) == whole.result.model_dump(exclude={"judges"})
         assert again.judge.head == whole.judge.head
 
 

@@ -82,7 +82,7 @@ def test_whatever_the_budget_the_judge_is_tested_and_more_goes_on_to_the_judge_o
     found = run(Metered(), tmp_path, budget=Budget(calls=calls))
     assert found.training["spent"]["usage"]["calls"] <= calls + 10  # of a verdict under way
     if found.judge.settings() != undisturbed:
-        assert found.result.row("compiled").calls < 10
+        assert found.result.judge("compiled").calls < 10
 
 
 def test_a_budget_that_ends_before_the_test_freezes_nothing(tmp_path: Path, undisturbed: dict[str, Any]) -> None:
@@ -103,7 +103,7 @@ def test_an_account_that_is_used_up_says_nothing_of_a_structure(tmp_path: Path, 
 def test_verdicts_that_the_server_failed_are_asked_again_before_anything_is_made_of_them(tmp_path: Path) -> None:
     judge, given = Flaky(), Recipe(trials=0, baseline=None)
     Flaky.failed, Flaky.lost = set(), frozenset({"0007", "0008", "0009"})
-    rows = {row.name: row.evaluation for row in run(judge, tmp_path, given).result.rows}
+    rows = {row.name: row.evaluation for row in run(judge, tmp_path, given).result.judges}
     figures = {name: row.measure("coverage") for name, row in rows.items()}
     assert figures["uncompiled"] == figures["compiled"]
     found = figures["compiled"]

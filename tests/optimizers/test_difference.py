@@ -11,7 +11,7 @@ from dicast.evaluation.compare import compare
 from dicast.evaluation.results import PairedTest
 from dicast.evaluation.run_arrays import run_arrays
 from dicast.optimizers.objective import OBJECTIVES, TESTED_BY_COMPARE, CaseKind, paired_tests
-from dicast.optimizers.result import Result, result
+from dicast.optimizers.result import Result, compare_on_test
 
 N = 60
 
@@ -73,7 +73,7 @@ def test_groups_are_exchanged_whole(name: str) -> None:
 def side_by_side(name: str, uncompiled: list[Judged], compiled: list[Judged], **bars: list[Judged]) -> Result:
     told = {"judge": "known", "lm": "none", "settings": {}, "data": "made", "version": "0", "seed": 0}
     runs = {"uncompiled": uncompiled, "compiled": compiled}
-    return result(runs, OBJECTIVES.find(name), bars=bars, seed=0, identity=told)
+    return compare_on_test(runs, OBJECTIVES.find(name), baselines=bars, seed=0, identity=told)
 
 
 @pytest.mark.parametrize("name", ["log-loss", "brier"])
@@ -82,21 +82,21 @@ def test_probabilities_alone_can_improve(name: str) -> None:
     calm, bold = run("pairs", 0.8), run("pairs", 0.8, sure=0.999)
     found = side_by_side(name, bold, calm)
     assert found.outcome == "improved"
-    assert found.told.startswith(f"{name} (lower is better) -")
-    assert found.decisive is not None
-    assert found.decisive.name == name
+    assert found.summary.startswith(f"{name} (lower is better) -")
+    assert found.decisive_test is not None
+    assert found.decisive_test.name == name
     assert side_by_side(name, calm, bold).outcome == "worse"
     assert side_by_side("accuracy", bold, calm).outcome == "inconclusive"
 
 
 def test_a_bar_without_the_figure_is_held_against_by_another_that_is_named() -> None:
     mute = [one.model_copy(update={"distribution": None, "certainty": None}) for one in run("pairs", 0.8)]
-    told = side_by_side("log-loss", run("pairs", 0.6, 1), run("pairs", 0.8), mute=mute, wild=run("pairs", 0.8)).told
+    told = side_by_side("log-loss", run("pairs", 0.6, 1), run("pairs", 0.8), mute=mute, wild=run("pairs", 0.8)).summary
     assert told.endswith("; not shown to be better than mute by accuracy, wild")
 
 
 def test_an_objective_that_no_case_has_tells_nothing() -> None:
     mute = [one.model_copy(update={"distribution": None, "certainty": None}) for one in run("pairs", 0.8)]
     found = side_by_side("log-loss", mute, run("pairs", 0.8))
-    assert (found.outcome, found.decisive) == ("inconclusive", None)
-    assert found.told.endswith("too few labelled cases on which both judges have a figure of log-loss")
+    assert (found.outcome, found.decisive_test) == ("inconclusive", None)
+    assert found.summary.endswith("on too few labelled cases log-loss is defined for both judges")

@@ -13,7 +13,6 @@ import pytest
 from known_judge import SPACE, Known, known_cases
 
 from dicast.cli import run
-from dicast.cli.compilation import is_compilation, read_compilation
 from dicast.cli.report import compilation_page, write_page
 from dicast.data import Case, Finding, Judged, Usage, Verdict
 from dicast.engines.ledger import charge
@@ -23,11 +22,16 @@ from dicast.evaluation.minimum_detectable_effect import Sensitivity, sensitivity
 from dicast.evaluation.results import Measure, PairedTest
 from dicast.evaluation.run_arrays import run_arrays
 from dicast.judging import build
+from dicast.judging.heads import PairHead
 from dicast.judging.judge import Judge, verdict_of
 from dicast.optimizers.compile import Compiler
+from dicast.optimizers.compile_folder import Compilation, PromptSearch, is_compilation, read_compilation
+from dicast.optimizers.prompts.prompt_state import Wording
 from dicast.optimizers.recipe import Recipe
-from dicast.report import Compilation, Rewording, Weights, compiled_markdown, compiled_page, drawing
-from dicast.report.compile_headline import compiled_answers, compiled_headline
+from dicast.report import compilation_html, compilation_markdown
+from dicast.report.compile_headline import compile_answers, compile_headline
+from dicast.report.compile_page import PromptChange, commands, prompt_changes, tie_weights
+from dicast.report.plots import chart
 from dicast.report.prompt_diff import pieces
 
 NOW = "21 November 2026"
@@ -112,7 +116,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 
 def page_of(one: Compilation) -> str:
-    return compiled_page(one, title="t", now=NOW)
+    return compilation_html(one, title="t", now=NOW)
 
 
 def sections(html: str) -> list[str]:
@@ -136,9 +140,9 @@ def with_prompts(folder: Path, to: Path, instructions: str = "Say which is bette
 
 def test_a_page_of_pairs_answers_every_question_in_order(folder: Callable[[str], Path]) -> None:
     html = compilation_page(folder("pairs"))
-    assert sections(html) == ["test", "sure", "learnt", "tried", "certificate", "made"]
+    assert sections(html) == ["test", "calibration", "learnt", "tried", "certificate", "recipe"]
     assert "Better than the uncompiled judge" in html
-    for words in ("uncompiled", "majority", "longer", "Every structure", "as it stood"):
+    for words in ("uncompiled", "majority", "longer", "Structure trials", "on the Pareto front"):
         assert words in html
     assert html.count('class="marked"') == 2  # the compiled judge, and the structure that was taken
 
@@ -147,60 +151,61 @@ def test_the_verdict_and_the_cost_are_those_of_the_record(folder: Callable[[str]
     tested = json.loads((folder("pairs") / "test.json").read_text())
     spent = json.loads((folder("pairs") / "spent.json").read_text())
     figure = tested["comparisons"][0]["tests"][0]["difference"]
-    said = " ".join(compiled_headline(read_compilation(folder("pairs"))).sentences)
-    assert f"On {figure['n']} test cases that nothing had seen" in said
+    said = " ".join(compile_headline(read_compilation(folder("pairs"))).sentences)
+    assert f"On {figure['n']} untouched test cases" in said
     assert f"+{100 * figure['value']:.1f}" in said
     assert f"+{100 * figure['low']:.1f} to +{100 * figure['high']:.1f}" in said
     assert f"{spent['usage']['calls']:,} calls" in said
-    assert f"A verdict takes {tested['rows'][-1]['calls']:g} call" in said
+    assert f"A verdict takes {tested['judges'][-1]['calls']:g} call" in said
 
 
 def test_texts_are_told_by_their_correlation(folder: Callable[[str], Path]) -> None:
     html = compilation_page(folder("texts"))
-    assert sections(html) == ["test", "learnt", "made"]  # scores have no certainty, and so no certificate
+    assert sections(html) == ["test", "learnt", "recipe"]  # scores have no certainty, and so no certificate
     assert "Spearman of the runs" in html
-    assert "What the head weighs" in html
+    assert "Weights of the head" in html
     assert "accuracy" not in re.sub(r"<style>.*?</style>", "", html, flags=re.DOTALL)
-    assert "test cases that nothing had seen, spearman is" in html
+    assert "untouched test cases spearman is" in html
 
 
 def test_choices_have_certainty_and_certificate(folder: Callable[[str], Path]) -> None:
     html = compilation_page(folder("choices"))
-    assert sections(html) == ["test", "sure", "learnt", "certificate", "made"]
+    assert sections(html) == ["test", "calibration", "learnt", "certificate", "recipe"]
     assert "nDCG" in html
     threshold = json.loads((folder("choices") / "certificate.json").read_text())["threshold"]
-    assert f"certainty {threshold:g} keeps" in html  # marked on its curve
+    assert f"threshold {threshold:g} covers" in html  # marked on its curve
 
 
 def test_a_certificate_of_groups_says_that_they_count_alike(folder: Callable[[str], Path]) -> None:
     one = read_compilation(folder("choices"))
-    assert one.guarantee is not None
-    for grouped in (False, True):
-        told = replace(one, guarantee=replace(one.guarantee, grouped=grouped))
-        lines = [answer.line for answer in compiled_answers(told) if answer.question == "What is certified?"]
-        assert lines[0].endswith("each group counting alike") == grouped
+    assert one.certificate is not None
+    for groups in (0, 1):
+        cases = one.certificate.n + groups  # as many more cases than were used: one of each group is
+        changed = replace(one, certificate=one.certificate.model_copy(update={"cases": cases}))
+        lines = [answer.line for answer in compile_answers(changed) if answer.question == "What is certified?"]
+        assert lines[0].endswith("every group weighted equally") == bool(groups)
 
 
 def test_steps_that_were_left_out_leave_no_trace(folder: Callable[[str], Path]) -> None:
     html = compilation_page(folder("bare"))
-    assert sections(html) == ["test", "sure", "made"]
+    assert sections(html) == ["test", "calibration", "recipe"]
     assert "Not shown to be better" in html
-    assert {one.question for one in compiled_answers(read_compilation(folder("bare")))} == {
+    assert {one.question for one in compile_answers(read_compilation(folder("bare")))} == {
         "Is it better?",
-        "How sure is it?",
+        "Is it calibrated?",
         "What does it cost?",
     }
 
 
 def test_prompts_are_told_with_what_changed(folder: Callable[[str], Path], tmp_path: Path) -> None:
     one = read_compilation(with_prompts(folder("pairs"), tmp_path))
-    assert one.rewordings == (Rewording("judge", "Say which is better.", "Say which is better, and why.", 1),)
+    assert prompt_changes(one) == (PromptChange("judge", "Say which is better.", "Say which is better, and why.", 1),)
     html = page_of(one)
     assert re.search(r"Say which is <del>better\.</del><ins>better, and why\.</ins>", html)
-    assert "shows 1 demo<" in html
-    assert "4 wordings were tried" in html
+    assert ">1 demo<" in html
+    assert "4 prompts were tried" in html
     assert html.count('class="marked"') == 3
-    text = compiled_markdown(one, title="t", now=NOW)
+    text = compilation_markdown(one, title="t", now=NOW)
     assert "```diff\n-Say which is better.\n+Say which is better, and why.\n```" in text
 
 
@@ -210,30 +215,37 @@ def test_searches_that_the_budget_left_out_say_so(folder: Callable[[str], Path],
     (tmp_path / "structure.json").write_text('{"trials": [], "settings": {}, "told": [["ended", "budget"]]}')
     (tmp_path / "prompts.json").write_text('{"chosen": 0, "trials": [], "stopped": "budget", "wordings": {}}')
     html = compilation_page(tmp_path)
-    assert html.count("what was left of the budget was needed for the test") == 2
-    assert sections(html) == ["test", "sure", "tried", "made"]
+    assert html.count("search was not started: the test needed the rest of the budget") == 2
+    assert sections(html) == ["test", "calibration", "tried", "recipe"]
 
 
 def test_no_text_becomes_markup(folder: Callable[[str], Path], tmp_path: Path) -> None:
     one = read_compilation(with_prompts(folder("pairs"), tmp_path, instructions=EVIL))
     assert one.structure is not None
-    attempts = tuple(replace(each, what=EVIL, detail=EVIL) for each in one.structure.attempts)
+    assert isinstance(one.prompts, PromptSearch)
+    start, *others = (trial.model_copy(update={"detail": EVIL}) for trial in one.structure.trials)
+    start = start.model_copy(update={"settings": start.settings | {EVIL: "b"}})
+    others = [trial.model_copy(update={"settings": trial.settings | {EVIL: EVIL}}) for trial in others]
+    first, *rest = one.prompts.trials
+    first = first.model_copy(update={"stages": first.stages | {EVIL: Wording(instructions=EVIL + "a")}})
+    after = {EVIL: Wording(instructions=EVIL + " b", demos=({"text": EVIL},))}
+    rest = [trial.model_copy(update={"stages": trial.stages | after}) for trial in rest]
+    wordings = one.prompts.wordings | after
     evil = replace(
         one,
-        name=EVIL,
-        weights=Weights(EVIL, 9, {EVIL: 1.0}, {EVIL: -1.0}, ((EVIL, EVIL),)),
-        structure=replace(one.structure, attempts=attempts, settings=((EVIL, EVIL, "b"),)),
-        rewordings=(*one.rewordings, Rewording(EVIL, EVIL + "a", EVIL + " b", 2)),
-        facts=((EVIL, EVIL),),
-        commands=((EVIL, EVIL),),
+        identity={**one.identity} | {"judge": EVIL, "lm": EVIL, "settings": {EVIL: EVIL}},
+        head=PairHead(fitted=EVIL, n=9, weights={EVIL: 1.0}, intercept=0.0, threshold={EVIL: -1.0}),
+        structure=one.structure.model_copy(update={"trials": (start, *others)}),
+        prompts=one.prompts.model_copy(update={"trials": (first, *rest), "wordings": wordings}),
+        judge_path=Path(EVIL),
     )
-    html = compiled_page(evil, title=EVIL, now=NOW)
+    html = compilation_html(evil, title=EVIL, now=NOW)
     tags = Markup(html).tags
     assert "script" not in {tag for tag, _ in tags}
     assert "img" not in {tag for tag, _ in tags}
     assert not any(name.startswith("on") for _, attributes in tags for name in attributes)
     assert html.count("onerror=alert(2)&gt;") > 8  # the texts themselves are there to be read
-    text = re.sub(r"(`+)[^`].*?\1", "", compiled_markdown(evil, title=EVIL, now=NOW), flags=re.DOTALL)
+    text = re.sub(r"(`+)[^`].*?\1", "", compilation_markdown(evil, title=EVIL, now=NOW), flags=re.DOTALL)
     assert "<img" not in text
     assert "<script" not in text
 
@@ -260,14 +272,13 @@ def test_the_same_folder_gives_the_same_bytes(folder: Callable[[str], Path]) -> 
 
 def test_markdown_has_tables_of_equal_width(folder: Callable[[str], Path]) -> None:
     for kind in ("pairs", "texts", "choices", "bare"):
-        text = compiled_markdown(read_compilation(folder(kind)), title="t", now=NOW)
+        text = compilation_markdown(read_compilation(folder(kind)), title="t", now=NOW)
         assert text.startswith("# t\n")
         for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
             assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1
 
 
 def test_the_judge_file_gives_head_versions_and_commands(folder: Callable[[str], Path], tmp_path: Path) -> None:
-    from dicast.judging.heads import PairHead
     from dicast.judging.judge_file import save
 
     for path in folder("pairs").glob("*.json"):
@@ -276,12 +287,13 @@ def test_the_judge_file_gives_head_versions_and_commands(folder: Callable[[str],
     judge.head = PairHead(fitted="letters", n=9, weights={"letters": 2.0}, intercept=-1.0, threshold={"spread": 0.5})
     save(judge, tmp_path / "longer.judge.json")
     one = read_compilation(tmp_path)
-    assert one.weights is not None
-    assert (one.weights.fitted, dict(one.weights.ties)) == ("letters", {"spread": 0.5})
-    assert one.weights.facts == (("ties", "18.2 % of cases at margin 0 whose other evidence of ties is 0"),)
-    assert any(name == "written by" and "dicast" in words for name, words in one.facts)
-    assert any(command.startswith("dicast judge --judge") for command, _ in one.commands)
-    assert "What speaks for a tie" in page_of(one)
+    assert one.head is not None
+    assert (one.head.fitted, tie_weights(one)) == ("letters", {"spread": 0.5})
+    html = page_of(one)
+    assert "Ties: 18.2 % of cases at margin 0 whose other evidence of ties is 0." in html
+    assert re.search(r"versions</span></th>\s*<td.*dicast \d", html)
+    assert any(command.startswith("dicast judge --judge") for command, _ in commands(one))
+    assert "Evidence for a tie" in html
 
 
 # the command
@@ -306,7 +318,7 @@ def test_a_mixture_of_runs_and_compilations_is_refused(folder: Callable[[str], P
 def test_a_compilation_that_was_stopped_says_how_to_go_on(folder: Callable[[str], Path], tmp_path: Path) -> None:
     (tmp_path / "compile.json").write_bytes((folder("texts") / "compile.json").read_bytes())
     assert is_compilation(tmp_path)
-    with pytest.raises(RunError, match="did not come to its test. Give the same dicast compile to go on"):
+    with pytest.raises(RunError, match="has not reached its test. Give the same dicast compile to continue it"):
         read_compilation(tmp_path)
     (tmp_path / "test.json").write_text('{"objective": ')
     with pytest.raises(RunError, match=r"test.json: is not JSON"):
@@ -314,6 +326,18 @@ def test_a_compilation_that_was_stopped_says_how_to_go_on(folder: Callable[[str]
     (tmp_path / "test.json").write_text('{"objective": "accuracy"}')
     with pytest.raises(RunError, match=r"test.json: is damaged"):
         read_compilation(tmp_path)
+
+
+def test_a_folder_of_another_version_says_what_still_works(folder: Callable[[str], Path], tmp_path: Path) -> None:
+    for path in folder("texts").glob("*.json"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    content = json.loads((tmp_path / "compile.json").read_text())
+    (tmp_path / "compile.json").write_text(json.dumps(content | {"format": 1}))
+    message = r"another version of dicast compiled this \(format 1; this version reads format 2\). Its judge file can"
+    with pytest.raises(RunError, match=message):
+        read_compilation(tmp_path)
+    with pytest.raises(RunError, match=message + " still be used. Give another --out, or delete the folder"):
+        Compiler(Noisy(), texts(80), tmp_path, Recipe(baseline=None, trials=0))
 
 
 def test_the_page_is_written_into_the_folder_or_a_line_says_what_is_missing(
@@ -327,7 +351,7 @@ def test_the_page_is_written_into_the_folder_or_a_line_says_what_is_missing(
     def absent(module: str) -> None:
         raise ModuleNotFoundError(module)
 
-    monkeypatch.setattr(drawing, "import_module", absent)
+    monkeypatch.setattr(chart, "import_module", absent)
     assert write_page(tmp_path) is None
     assert "pip install 'dicast[report]'" in capsys.readouterr().err
 
@@ -417,10 +441,10 @@ def test_what_cannot_be_counted_is_left_out() -> None:
 def test_a_change_is_marked_word_by_word_and_nothing_is_lost() -> None:
     before, after = "Compare A and B.\nSay which is better.", "Compare A with B.\nSay which is better, briefly."
     told = pieces(before, after)
-    assert "".join(one.text for one in told if one.kind != "new") == before
-    assert "".join(one.text for one in told if one.kind != "gone") == after
+    assert "".join(one.text for one in told if one.kind != "added") == before
+    assert "".join(one.text for one in told if one.kind != "removed") == after
 
 
 def test_texts_that_have_little_in_common_stand_one_after_the_other() -> None:
-    assert [one.kind for one in pieces("Say which is better.", "Grade both, then subtract.")] == ["gone", "new"]
-    assert pieces("", "New.")[0].kind == "new"
+    assert [one.kind for one in pieces("Say which is better.", "Grade both, then subtract.")] == ["removed", "added"]
+    assert pieces("", "New.")[0].kind == "added"

@@ -12,9 +12,11 @@ from evaluated import comparison, disagreement, evaluation, gap, report, scores_
 from dicast.data import Case, Finding, Judged
 from dicast.errors import DeclarationError
 from dicast.evaluation.results import Evaluation, Measure
-from dicast.report import Disagreement, RunReport, drawing, markdown, render_runs
-from dicast.report.formatting import figure, interval, lead_of, p_value, told
-from dicast.report.headline import answers, headline
+from dicast.report import Disagreement, RunReport, runs_html, runs_markdown
+from dicast.report.formatting import format_interval, format_measure, format_p_value, format_value
+from dicast.report.plots import chart
+from dicast.report.run_headline import answers, headline
+from dicast.report.run_report import lead_measure
 
 NOW = "21 November 2026"
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u2028\u2029"
@@ -65,7 +67,7 @@ class Markup(HTMLParser):
 
 @pytest.fixture(scope="module")
 def whole() -> str:
-    return render_runs(report(), [comparison()], title="t", now=NOW)
+    return runs_html(report(), [comparison()], title="t", now=NOW)
 
 
 def evil_report() -> list[RunReport]:
@@ -99,7 +101,7 @@ def evil_report() -> list[RunReport]:
 
 
 def test_no_text_becomes_markup_or_script() -> None:
-    html = render_runs(evil_report(), [comparison(EVIL, "plain")], title=EVIL, now=NOW)
+    html = runs_html(evil_report(), [comparison(EVIL, "plain")], title=EVIL, now=NOW)
     markup = Markup(html)
     assert {tag for tag, _ in markup.tags} <= TAGS
     assert not any(name.startswith("on") for _, attributes in markup.tags for name in attributes)
@@ -137,7 +139,7 @@ def test_the_same_runs_give_the_same_bytes(whole: str) -> None:
     import matplotlib
 
     before = dict(matplotlib.rcParams)
-    assert render_runs(report(), [comparison()], title="t", now=NOW) == whole
+    assert runs_html(report(), [comparison()], title="t", now=NOW) == whole
     assert dict(matplotlib.rcParams) == before
 
 
@@ -159,29 +161,29 @@ def test_any_part_may_be_there_alone(part: str) -> None:
     bare = Evaluation(signature="s", judge="fennec", cases=9, scored=9, labelled=9, groups=9)
     told_of: dict[str, Any] = {"sections": {part: whole.sections[part]}} if part in whole.sections else {}
     alone = bare.model_copy(update=told_of or {part: getattr(whole, part)})
-    html = render_runs([RunReport("r", alone)], title="t", now=NOW)
+    html = runs_html([RunReport("r", alone)], title="t", now=NOW)
     assert len(re.findall(r'<section id="(?!cases)', html)) == 1  # its question, and no other
-    assert len(html) > len(render_runs([RunReport("r", bare)], title="t", now=NOW)) + 500
+    assert len(html) > len(runs_html([RunReport("r", bare)], title="t", now=NOW)) + 500
 
 
 def test_an_evaluation_without_labels_says_so() -> None:
     bare = Evaluation(signature="s", judge="direct", cases=3, scored=2, labelled=0, groups=3, unscored={"refusal": 1})
-    html = render_runs([RunReport("r", bare)], title="t", now=NOW)
+    html = runs_html([RunReport("r", bare)], title="t", now=NOW)
     assert "No human labels to compare with" in html
     assert "refusal: 1" in html
 
 
 def test_no_run_is_a_page_too() -> None:
-    assert "Nothing to report" in render_runs([], title="t", now=NOW)
-    assert "Nothing to report" in markdown([], title="t", now=NOW)
+    assert "Nothing to report" in runs_html([], title="t", now=NOW)
+    assert "Nothing to report" in runs_markdown([], title="t", now=NOW)
 
 
 def test_a_section_that_nobody_knows_is_shown() -> None:
     whole = evaluation()
     strange = whole.model_copy(update={"sections": whole.sections | {"moon_phase": (share("waxing", 3, 9),)}})
     for text in (
-        render_runs([RunReport("r", strange)], title="t", now=NOW),
-        markdown([RunReport("r", strange)], title="t", now=NOW),
+        runs_html([RunReport("r", strange)], title="t", now=NOW),
+        runs_markdown([RunReport("r", strange)], title="t", now=NOW),
     ):
         assert "Moon phase" in text
         assert "waxing" in text
@@ -192,7 +194,7 @@ def test_every_script_of_the_world_is_written_as_it_is() -> None:
     run = RunReport(text, evaluation(), [disagreement(1, text)])
     whole = run.evaluation
     systems = tuple(row.model_copy(update={"system": f"{text}{n} $x$"}) for n, row in enumerate(whole.systems))
-    html = render_runs(
+    html = runs_html(
         [RunReport(text, whole.model_copy(update={"systems": systems}), run.disagreements)], title=text, now=NOW
     )
     assert html.count(text) > 5
@@ -201,7 +203,9 @@ def test_every_script_of_the_world_is_written_as_it_is() -> None:
 
 def test_a_case_whose_texts_are_gone_is_shown_without_them() -> None:
     lost = Disagreement(disagreement(1).judged, None)
-    assert "could not be read again" in render_runs([RunReport("r", scores_alone(), [lost])], title="t", now=NOW)
+    assert "The texts of this case could not be read" in runs_html(
+        [RunReport("r", scores_alone(), [lost])], title="t", now=NOW
+    )
 
 
 def test_unscored_and_choices_and_single_texts_have_rows() -> None:
@@ -215,16 +219,16 @@ def test_unscored_and_choices_and_single_texts_have_rows() -> None:
     )
     scored = Judged(case_id="t", scores=(0.25,), label=text.label)
     found = [Disagreement(unscored, None), Disagreement(chosen, choice), Disagreement(scored, text)]
-    html = render_runs([RunReport("r", scores_alone(), found)], title="t", now=NOW)
+    html = runs_html([RunReport("r", scores_alone(), found)], title="t", now=NOW)
     assert "declined to judge" in html
-    assert 'data-people="2" data-judge="0"' in html
-    assert 'data-people="3.5" data-judge="0.25"' in html
-    assert "people&#39;s scale: 0 to 4" in html
+    assert 'data-human="2" data-judge="0"' in html
+    assert 'data-human="3.5" data-judge="0.25"' in html
+    assert "human scale: 0 to 4" in html
 
 
 def test_a_page_of_two_hundred_long_cases_stays_under_five_megabytes() -> None:
     found = [disagreement(n, words=700, certainty=n / 200) for n in range(1, 201)]
-    html = render_runs([RunReport("r", scores_alone(), found)], title="t", now=NOW)
+    html = runs_html([RunReport("r", scores_alone(), found)], title="t", now=NOW)
     assert html.count('<li class="case"') == 200
     assert len(html.encode()) < 5_000_000
 
@@ -233,10 +237,10 @@ def test_a_missing_package_is_told_with_what_to_install(monkeypatch: pytest.Monk
     def absent(module: str) -> None:
         raise ModuleNotFoundError(module)
 
-    monkeypatch.setattr(drawing, "import_module", absent)
+    monkeypatch.setattr(chart, "import_module", absent)
     with pytest.raises(DeclarationError, match=re.escape("pip install 'dicast[report]'")):
-        render_runs(report(), title="t", now=NOW)
-    assert "72.4 %" in markdown(report(), title="t", now=NOW)  # it needs neither
+        runs_html(report(), title="t", now=NOW)
+    assert "72.4 %" in runs_markdown(report(), title="t", now=NOW)  # it needs neither
 
 
 def lead_with(margin: Measure, n: int = 540, **changed: Any) -> RunReport:
@@ -251,7 +255,7 @@ def lead_with(margin: Measure, n: int = 540, **changed: Any) -> RunReport:
         (gap("above longer", 0.1, 0.05), 540, "good", "Better than every baseline"),
         (gap("above longer", 0.1, 0.11), 540, "warn", "Not shown to be better than the baseline “longer”"),
         (gap("above longer", -0.1, 0.05), 540, "bad", "Worse than the baseline “longer”"),
-        (gap("above longer", 0.1, 0.05), 20, "warn", "Too few labelled cases to tell"),
+        (gap("above longer", 0.1, 0.05), 20, "warn", "Too few labelled cases for a conclusion"),
     ],
 )
 def test_the_headline_never_says_more_than_the_interval(margin: Measure, n: int, tone: str, words: str) -> None:
@@ -259,7 +263,7 @@ def test_the_headline_never_says_more_than_the_interval(margin: Measure, n: int,
     if n < 30:  # as few groups as cases
         figures = (run.evaluation.sections["agreement"][0].model_copy(update={"groups": None}),)
         run = lead_with(margin, n, agreement=figures)
-    top = headline([run], lead_of(run))
+    top = headline([run], lead_measure(run))
     assert (top.tone, top.words) == (tone, words)
 
 
@@ -268,30 +272,32 @@ def test_better_than_the_best_baseline_alone_is_not_better_than_every_one() -> N
     weak = (share("majority", 200, 540), gap("above majority", 0.3, 0.4))  # the interval holds 0
     sections = run.evaluation.sections
     both = run.evaluation.model_copy(update={"sections": sections | {"baselines": (*sections["baselines"], *weak)}})
-    assert headline([RunReport("r", both)], lead_of(RunReport("r", both))).tone == "warn"
+    assert headline([RunReport("r", both)], lead_measure(RunReport("r", both))).tone == "warn"
 
 
 def test_the_first_run_leads_and_a_higher_one_is_named() -> None:
     runs = [RunReport("mine", evaluation(358)), RunReport("other", evaluation(391))]
-    said = " ".join(headline(runs, lead_of(runs[0])).sentences)
-    assert said.startswith("mine agrees with people on 66.3\u202f% of 540 labelled cases in 170 independent groups")
+    said = " ".join(headline(runs, lead_measure(runs[0])).sentences)
+    assert said.startswith(
+        "mine agrees with the human label on 66.3\u202f% of 540 labelled cases in 170 independent groups"
+    )
     assert "other has the highest accuracy, 72.4\u202f%" in said
 
 
 def test_the_headline_of_scores_is_a_correlation() -> None:
     run = RunReport("implicit", scores_alone())
-    top = headline([run], lead_of(run))
-    assert top.sentences[0].startswith("implicit reaches spearman 0.410 with people on 120 labelled cases")
+    top = headline([run], lead_measure(run))
+    assert top.sentences[0].startswith("implicit reaches spearman 0.410 with the human labels on 120 labelled cases")
     assert [one.question for one in answers(run)] == ["Can I trust it?", "What does it cost?"]
 
 
 def test_answers_name_the_most_frequent_mistake_and_the_biases_that_are_shown() -> None:
     found = {one.question: one for one in answers(report()[0])}
-    assert found["Where is it wrong?"].figure == "149 cases"
-    assert "people say" in found["Where is it wrong?"].line
+    assert found["Where is it wrong?"].value == "149 cases"
+    assert "most often label" in found["Where is it wrong?"].line
     assert (
-        found["Is it biased?"].figure == "2 biases"
-    )  # of the four with a neutral value, those whose interval leaves it
+        found["Is it biased?"].value == "2 biases"
+    )  # of the four with a null value, those whose interval does not contain it
     assert "first position 57.6\u202f%" in found["Is it biased?"].line
 
 
@@ -312,16 +318,16 @@ def test_answers_name_the_most_frequent_mistake_and_the_biases_that_are_shown() 
     ],
 )
 def test_figures_are_told_with_their_unit(measure: Measure, value: str, ends: str) -> None:
-    assert (figure(measure), interval(measure)) == (value, ends)
+    assert (format_measure(measure), format_interval(measure)) == (value, ends)
 
 
 def test_small_values_are_never_told_as_nothing() -> None:
-    assert (p_value(0.00001), p_value(0.04), p_value(None)) == ("< 0.001", "0.040", "—")
-    assert (told(0.0), told(-0.0, "change"), told(float("nan"))) == ("0", "0", "—")
+    assert (format_p_value(0.00001), format_p_value(0.04), format_p_value(None)) == ("< 0.001", "0.040", "—")
+    assert (format_value(0.0), format_value(-0.0, "change"), format_value(float("nan"))) == ("0", "0", "—")
 
 
 def test_markdown_has_every_figure_in_tables_of_equal_width() -> None:
-    text = markdown(report(), [comparison()], title="Pairs", now=NOW)
+    text = runs_markdown(report(), [comparison()], title="Pairs", now=NOW)
     assert text.startswith("# Pairs\n")
     for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1
@@ -333,7 +339,7 @@ def test_markdown_has_every_figure_in_tables_of_equal_width() -> None:
 
 def test_markdown_of_evil_names_has_no_markup() -> None:
     evil = "a|b\n<script>`x`[l](http://x)"
-    text = markdown([RunReport(evil, evaluation()), RunReport("plain", evaluation())], title=evil, now=NOW)
+    text = runs_markdown([RunReport(evil, evaluation()), RunReport("plain", evaluation())], title=evil, now=NOW)
     outside_code = re.sub(r"(`+).*?\1", "", text.replace("\\`", ""))
     assert "<script" not in outside_code
     assert not re.search(r"(?<!\\)\[l", outside_code)

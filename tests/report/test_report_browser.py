@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from evaluated import comparison, report
 
-from dicast.report import render_runs
+from dicast.report import runs_html
 
 pytestmark = pytest.mark.slow
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -31,7 +31,7 @@ def chromium() -> Iterator[Any]:
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_text(
-        render_runs(report(12), [comparison()], title=f"Report {EVIL}", now="21 November 2026"), encoding="utf-8"
+        runs_html(report(12), [comparison()], title=f"Report {EVIL}", now="21 November 2026"), encoding="utf-8"
     )
     return Path(path).as_uri()
 
@@ -78,24 +78,24 @@ def test_filters_change_what_is_shown_and_how_many(opened: Any) -> None:
     view.fill("#find", "question 12 linen")
     assert shown(view) == ["pairs/12"]
     view.click("#reset")
-    view.select_option("#people", "tie")
+    view.select_option("#human", "tie")
     assert shown(view) == [
         "pairs/11",
         "pairs/8",
         "pairs/2",
         "pairs/5",
     ]  # the surest first; the last one has no certainty
-    view.locator("#people").select_option("")
-    view.check("#swayed")
+    view.locator("#human").select_option("")
+    view.check("#orders")
     assert shown(view) == ["pairs/12", "pairs/9", "pairs/6", "pairs/3"]
-    view.uncheck("#swayed")
+    view.uncheck("#orders")
     view.select_option("#run", "direct")
     assert shown(view) == ["pairs/1"]
     view.click("#reset")
     view.focus("#least")
     for _ in range(9):
         view.keyboard.press("PageUp")  # a tenth each
-    assert view.inner_text("#least-told") == "90 %"
+    assert view.inner_text("#least-value") == "90 %"
     assert shown(view) == ["pairs/12", "pairs/11", "pairs/10"]
     view.fill("#find", "nowhere to be found")
     assert shown(view) == []
@@ -104,7 +104,7 @@ def test_filters_change_what_is_shown_and_how_many(opened: Any) -> None:
 
 def test_order_of_the_list_can_be_turned(opened: Any) -> None:
     view = opened()
-    view.select_option("#sort", "unsure")
+    view.select_option("#sort", "uncertain")
     assert shown(view)[:2] == ["pairs/1", "pairs/2"]
     view.select_option("#sort", "id")
     assert shown(view)[-2:] == ["pairs/11", "pairs/12"]
@@ -133,14 +133,14 @@ def test_the_address_brings_the_same_view_back(opened: Any) -> None:
     view = opened()
     view.fill("#find", "bread")
     view.select_option("#judge", "B")
-    view.check("#swayed")
+    view.check("#orders")
     before = shown(view)
     view.locator("li.case:not([hidden]) summary").first.click()
     view.wait_for_function("location.hash.includes('case=')")
     again = opened(view.evaluate("location.hash"))
     assert shown(again) == before
     assert again.input_value("#find") == "bread"
-    assert again.is_checked("#swayed")
+    assert again.is_checked("#orders")
     assert again.locator("li.case > details[open]").count() == 1
 
 
@@ -149,7 +149,7 @@ def test_an_opened_case_shows_both_texts_and_the_whole_judgment(opened: Any) -> 
     view.locator("li.case summary").first.click()
     inside = view.locator("li.case > details[open] .inside")
     assert inside.locator(".candidate").count() == 2
-    assert "people's choice" in inside.locator(".candidate.chosen").inner_text()
+    assert "human choice" in inside.locator(".candidate.chosen").inner_text()
     assert inside.locator(".reading").count() == 4  # two criteria, each in both orders
     assert inside.locator(".columns").count() == 8
     assert "rewritten: 2 → 4.5" in inside.inner_text()

@@ -1,10 +1,11 @@
-"""Matplotlib figures as inline SVG that takes its colours and its font from the page.
+"""Charts: Matplotlib figures as inline SVG that takes its colours and its font from the page.
 
-Every role of a colour is drawn in a colour of its own that nothing else has, and is then replaced by a CSS variable,
-so that one drawing serves the light and the dark page. Text stays text. The same figure gives the same bytes.
+Each role (ink, judge, human annotators ...) is drawn in a reserved colour, which a CSS variable then replaces, so that
+one drawing serves the light and the dark page. Text stays text. The same input gives the same bytes.
 """
 
 import io
+import math
 import re
 import warnings
 from collections.abc import Callable, Sequence
@@ -13,7 +14,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from ..errors import DeclarationError
+from ...errors import DeclarationError
+from ..formatting import MINUS, THIN, Unit, format_percent, format_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,6 +33,9 @@ _VARIABLES = {
 }
 TEXT = 12.5  # px
 SMALL = 11.5
+HALF = 480.0  # px: the width of a chart that has another one beside it
+WHOLE = 1000.0
+ROW = 30.0
 _STYLE = {
     "svg.fonttype": "none",
     "text.parse_math": False,  # a system may be called $x$
@@ -64,16 +69,32 @@ _STYLE = {
 
 
 @dataclass(frozen=True)
+class Chart:
+    """A drawing with its title, its content in words, and a note on how to read it.
+
+    Attributes:
+        alt: the values, for readers who cannot see the drawing.
+        narrow: the same drawing for small screens; empty if `svg` is narrow enough.
+    """
+
+    title: str
+    svg: str
+    alt: str
+    note: str = ""
+    narrow: str = ""
+
+
+@dataclass(frozen=True)
 class Margins:
-    """What is left free around the axes, in px."""
+    """The free space around the axes, in px."""
 
     left: float = 48
     right: float = 14
     top: float = 14
     bottom: float = 40
 
-    def shares(self, width: float, height: float) -> dict[str, float]:
-        """Where the axes begin and end, in shares of the figure."""
+    def fractions(self, width: float, height: float) -> dict[str, float]:
+        """The edges of the axes, as fractions of the figure's size."""
         return {
             "left": self.left / width,
             "right": 1 - self.right / width,
@@ -82,8 +103,8 @@ class Margins:
         }
 
 
-def needed(module: str) -> ModuleType:
-    """A module of the extra `report`.
+def import_extra(module: str) -> ModuleType:
+    """Import a module that the extra `report` installs.
 
     Raises:
         DeclarationError: it is not installed.
@@ -95,49 +116,68 @@ def needed(module: str) -> ModuleType:
         raise DeclarationError(f"report: {package} is not installed. Run: pip install 'dicast[report]'") from None
 
 
-def drawn(
+def draw(
     name: str,
     size: tuple[float, float],
     paint: "Callable[[Sequence[Axes]], None]",
     margins: Margins = Margins(),
     rows: Sequence[float] = (1,),
-    gap: float = 0.1,
+    spacing: float = 0.1,
 ) -> str:
-    """The inline SVG of what `paint` draws on axes that lie one above the other.
+    """The inline SVG of the axes that `paint` fills; several axes are stacked.
 
     Args:
-        name: of the chart, different for each on a page, so that no two share an id.
+        name: of the chart, unique on a page, so that no two charts share an id.
         size: width and height in px at full size.
+        paint: is called with the axes.
         rows: relative heights of the axes.
-        gap: between the axes, in mean heights of them.
+        spacing: between the axes, in mean heights of them.
     """
-    matplotlib = needed("matplotlib")
-    svg = needed("matplotlib.backends.backend_svg")
+    matplotlib = import_extra("matplotlib")
+    svg = import_extra("matplotlib.backends.backend_svg")
     width, height = size
     with matplotlib.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # the page's font has it, and draws it
         matplotlib.rcdefaults()
         matplotlib.rcParams.update({**_STYLE, "svg.hashsalt": name})
-        figure = needed("matplotlib.figure").Figure(figsize=(width / 72, height / 72), dpi=72)
+        figure = import_extra("matplotlib.figure").Figure(figsize=(width / 72, height / 72), dpi=72)
         figure.patch.set_alpha(0)
-        grid = figure.add_gridspec(len(rows), 1, height_ratios=list(rows), hspace=gap, **margins.shares(width, height))
+        grid = figure.add_gridspec(
+            len(rows), 1, height_ratios=list(rows), hspace=spacing, **margins.fractions(width, height)
+        )
         axes = [figure.add_subplot(grid[index]) for index in range(len(rows))]
-        for one in axes:
-            one.patch.set_alpha(0)
+        for plot in axes:
+            plot.patch.set_alpha(0)
         paint(axes)
         file = io.StringIO()
         svg.FigureCanvasSVG(figure).print_svg(file, metadata={"Date": None, "Creator": None})
     return _inline(file.getvalue(), width, height)
 
 
+def axis_format(unit: Unit) -> Callable[[float, float | None], str]:
+    """The tick format of an axis: short, and a difference with its sign."""
+    if unit == "percent":
+        return lambda value, _: format_percent(value)
+    if unit == "points":
+        return lambda value, _: format_value(value, "points").split(THIN)[0].removesuffix(".0")
+    return lambda value, _: f"{round(value, 6):g}".replace("-", MINUS)
+
+
+def round_ticks(least: float, most: float) -> list[float]:
+    """Ticks of a logarithmic axis: 1, 2 and 5 times the powers of ten; over four decades the powers only."""
+    powers = [10.0**power for power in range(math.floor(math.log10(least)), math.ceil(math.log10(most)) + 1)]
+    steps = (1,) if len(powers) > 4 else (1, 2, 5)
+    return [step * power for power in powers for step in steps if least <= step * power <= most]
+
+
 def shortened(text: str, most: int) -> str:
-    """One line of at most so many characters; control characters, which no SVG may hold, become spaces."""
+    """One line of at most so many characters; control characters, which SVG does not allow, become spaces."""
     line = " ".join("".join(" " if ord(char) < 32 or 0x7F <= ord(char) < 0xA0 else char for char in text).split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
 def _inline(document: str, width: float, height: float) -> str:
-    """The drawing without what a file of its own has: prolog, metadata, rules for the whole page, names of groups."""
+    """The drawing without the parts of a stand-alone file: prolog, metadata, global style rules, names of groups."""
     body = document[document.index("<svg") :]
     body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
     body = re.sub(r"<defs>\s*<style[^>]*>.*?</style>\s*</defs>", "", body, flags=re.DOTALL)

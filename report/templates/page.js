@@ -1,11 +1,11 @@
-// The browser of disagreements: filters, order, keys, and all of it in the address so that a view can be shared.
-// The cases stand in the document; this only hides, orders and opens them, and never makes markup of a text.
+// Browser of the disagreements: filters, sorting and keys. Its state is in the address, so that a view can be shared.
+// The cases are in the document; the script hides, sorts and opens them, and never turns a text into markup.
 "use strict";
 (() => {
   const list = document.getElementById("list");
   if (!list) return;
   const get = (id) => document.getElementById(id);
-  const fields = ["find", "run", "people", "judge", "sort", "least", "swayed", "scored"].map(get).filter(Boolean);
+  const fields = ["find", "run", "human", "judge", "sort", "least", "orders", "scored"].map(get).filter(Boolean);
   const cases = [...list.children].map((item, place) => ({
     item, place,
     details: item.querySelector("details"),
@@ -15,7 +15,7 @@
   }));
   const orders = {
     "": (a, b) => a.place - b.place,
-    unsure: (a, b) => (a.certainty ?? 2) - (b.certainty ?? 2) || a.place - b.place,
+    uncertain: (a, b) => (a.certainty ?? 2) - (b.certainty ?? 2) || a.place - b.place,
     id: (a, b) => a.item.dataset.id.localeCompare(b.item.dataset.id, "en", { numeric: true }) || a.place - b.place,
   };
   let visible = cases;
@@ -23,27 +23,27 @@
 
   const value = (field) => (field.type === "checkbox" ? (field.checked ? "1" : "") : field.value);
   const isSet = (field) => value(field) !== "" && !(field === get("least") && value(field) === "0");
-  const openCase = () => cases.find((one) => one.details.open);
+  const openCase = () => cases.find((entry) => entry.details.open);
 
-  function matches(one, wanted) {
-    const data = one.item.dataset;
-    if (["run", "people", "judge"].some((name) => wanted[name] && data[name] !== wanted[name])) return false;
-    if (wanted.least > 0 && !(one.certainty !== null && one.certainty >= wanted.least / 100 - 1e-9)) return false;
-    if (wanted.swayed && data.swayed !== "1") return false;
-    if (wanted.scored && data.status === "unscored") return false;
-    if (!wanted.find) return true;
-    one.words ??= one.item.textContent.toLowerCase();
-    return wanted.find.toLowerCase().split(/\s+/).every((word) => one.words.includes(word));
+  function matches(entry, filters) {
+    const data = entry.item.dataset;
+    if (["run", "human", "judge"].some((name) => filters[name] && data[name] !== filters[name])) return false;
+    if (filters.least > 0 && !(entry.certainty !== null && entry.certainty >= filters.least / 100 - 1e-9)) return false;
+    if (filters.orders && data.orders !== "1") return false;
+    if (filters.scored && data.status === "unscored") return false;
+    if (!filters.find) return true;
+    entry.words ??= entry.item.textContent.toLowerCase();
+    return filters.find.toLowerCase().split(/\s+/).every((word) => entry.words.includes(word));
   }
 
   function show() {
-    const wanted = Object.fromEntries(fields.map((field) => [field.id, value(field).trim()]));
-    for (const one of cases) one.item.hidden = !matches(one, wanted);
-    const ordered = [...cases].sort(orders[wanted.sort] ?? orders[""]);
-    if (ordered.some((one, place) => list.children[place] !== one.item)) list.append(...ordered.map((one) => one.item));
-    visible = ordered.filter((one) => !one.item.hidden);
+    const filters = Object.fromEntries(fields.map((field) => [field.id, value(field).trim()]));
+    for (const entry of cases) entry.item.hidden = !matches(entry, filters);
+    const ordered = [...cases].sort(orders[filters.sort] ?? orders[""]);
+    if (ordered.some((entry, place) => list.children[place] !== entry.item)) list.append(...ordered.map((entry) => entry.item));
+    visible = ordered.filter((entry) => !entry.item.hidden);
     get("shown").textContent = `${visible.length} of ${cases.length} cases`;
-    get("least-told").textContent = `${wanted.least} %`;
+    get("least-value").textContent = `${filters.least} %`;
     get("none").hidden = visible.length > 0;
   }
 
@@ -61,30 +61,30 @@
     const state = new URLSearchParams(location.hash.slice("#cases?".length));
     restoring = true;
     for (const field of fields) {
-      const wanted = state.get(field.id) ?? (field === get("least") ? "0" : "");
-      if (field.type === "checkbox") field.checked = wanted === "1";
-      else field.value = wanted;
+      const stored = state.get(field.id) ?? (field === get("least") ? "0" : "");
+      if (field.type === "checkbox") field.checked = stored === "1";
+      else field.value = stored;
       if (field.value === "" && field.tagName === "SELECT") field.selectedIndex = 0;
     }
     show();
-    const one = cases[Number(state.get("case")) - 1];
-    for (const other of cases) other.details.open = other === one;
-    (one && !one.item.hidden ? one.item : get("cases")).scrollIntoView();
+    const entry = cases[Number(state.get("case")) - 1];
+    for (const other of cases) other.details.open = other === entry;
+    (entry && !entry.item.hidden ? entry.item : get("cases")).scrollIntoView();
     setTimeout(() => { restoring = false; });
   }
 
-  function openOnly(one) {
-    const others = cases.filter((other) => other !== one && other.details.open);
+  function openOnly(entry) {
+    const others = cases.filter((other) => other !== entry && other.details.open);
     for (const other of others) other.details.open = false;
-    one.details.open = true;
+    entry.details.open = true;
     return others.length > 0;
   }
 
   function go(step) {
     if (!visible.length) return;
-    const here = visible.findIndex((one) => one.item.contains(document.activeElement));
-    const open = visible.findIndex((one) => one.details.open);
-    const from = here >= 0 ? here : open;
+    const focused = visible.findIndex((entry) => entry.item.contains(document.activeElement));
+    const open = visible.findIndex((entry) => entry.details.open);
+    const from = focused >= 0 ? focused : open;
     const next = visible[from < 0 ? 0 : Math.min(visible.length - 1, Math.max(0, from + step))];
     if (open >= 0) openOnly(next);
     next.summary.focus({ preventScroll: true });
@@ -101,9 +101,9 @@
     show();
     remember();
   });
-  for (const one of cases) {
-    one.details.addEventListener("toggle", () => {
-      if (one.details.open && !restoring && openOnly(one)) one.item.scrollIntoView({ block: "start" });
+  for (const entry of cases) {
+    entry.details.addEventListener("toggle", () => {
+      if (entry.details.open && !restoring && openOnly(entry)) entry.item.scrollIntoView({ block: "start" });
       remember();
     });
   }
@@ -116,9 +116,9 @@
     if (event.key === "j" || event.key === "k") go(event.key === "j" ? 1 : -1);
     else if (event.key === "/") get("find").focus();
     else if (event.key === "Escape" && openCase()) {
-      const one = openCase();
-      one.details.open = false;
-      one.summary.focus();
+      const entry = openCase();
+      entry.details.open = false;
+      entry.summary.focus();
     } else return;
     event.preventDefault();
   });

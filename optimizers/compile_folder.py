@@ -1,0 +1,158 @@
+"""The folder of a compilation: its files by name, and all of them read as one record.
+
+compile.json       judge, models, cases and recipe: the identity of the compilation
+split.json         the ids of the labelled cases of each part
+head-*.json        a head that was fitted, one file for each judge that got one
+prompts.json       the prompt search
+structure.json     the structure search
+certificate.json   the certified threshold
+test.json          the judges on the test part; the last file: the compilation is complete
+spent.json         the cost of the whole compilation
+evidence/          verdicts, one run folder for each judge and part
+*.judge.json       the compiled judge
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, Field, TypeAdapter
+
+from ..data.case import Record
+from ..errors import RunError
+from ..judging.heads import Head
+from ..judging.judge_file import JudgeFile, read
+from ..judging.registry import JUDGE_SUFFIX
+from .certificates.certificate import Certificate
+from .checkpoints import FORMAT, other_format
+from .cost_account import Spent
+from .prompts.candidate_selection import Trial
+from .prompts.prompt_state import Wording
+from .result import Result
+from .structure.search import Searched
+
+IDENTITY = "compile.json"
+RESUME = "Give the same dicast compile to continue it."
+HEAD: TypeAdapter[Head] = TypeAdapter(Head)
+
+Search = Literal["prompts", "structure"]
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class PromptSearch(Record):
+    """The prompt search of a compilation."""
+
+    chosen: int = Field(description="number of the chosen trial; 0: the original prompts")
+    before: float = Field(description="objective of the original prompts on the select part")
+    after: float = Field(description="objective of the chosen prompts; optimistic, as the same cases chose them")
+    stopped: str = Field(description="why the search ended early; empty if it did not")
+    wordings: dict[str, Wording] = Field(description="the chosen prompts by the path of their stage")
+    trials: tuple[Trial, ...] = Field(description="every prompt that was tried; the original ones are number 0")
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """A complete compilation, as its folder holds it.
+
+    Attributes:
+        parts: labelled cases of each part.
+        spent: None if no account was kept.
+        head: of the compiled judge; None if it has none.
+        prompts, structure: None if the search was not requested, or had no budget.
+        no_budget: the searches that were requested and not begun, because the test needed the rest of the budget.
+        judge_path: of the judge file; None if the folder holds none.
+    """
+
+    identity: Mapping[str, Any]
+    result: Result
+    parts: Mapping[str, int]
+    spent: Spent | None = None
+    head: Head | None = None
+    prompts: PromptSearch | None = None
+    structure: Searched | None = None
+    no_budget: tuple[Search, ...] = ()
+    certificate: Certificate | None = None
+    judge_path: Path | None = None
+    judge_file: JudgeFile | None = None
+
+    @property
+    def judge_name(self) -> str:
+        return str(self.identity["judge"])
+
+
+def is_compilation(path: Path) -> bool:
+    """Whether the path is the folder of a compilation."""
+    return (path / IDENTITY).is_file()
+
+
+def read_compilation(folder: Path) -> Compilation:
+    """The record of a compilation that was tested.
+
+    Raises:
+        RunError: the compilation was not tested yet, or a file of it cannot be read.
+    """
+    described = read_json(folder / IDENTITY)
+    if (version := described.get("format")) != FORMAT:
+        raise RunError(f"{folder}: {other_format(version)} Compile again for a page.")
+    identity = described.get("identity")
+    result = _record(folder / "test.json", Result)
+    if not isinstance(identity, dict) or result is None:
+        raise RunError(f"{folder}: this compilation has not reached its test. {RESUME}")
+    judge_path = min(folder.glob(f"*{JUDGE_SUFFIX}"), default=None)
+    judge_file = read(judge_path) if judge_path else None
+    searches: dict[Search, dict[str, Any]] = {
+        "prompts": read_json(folder / "prompts.json"),
+        "structure": read_json(folder / "structure.json"),
+    }
+    begun = {name for name, content in searches.items() if content.get("trials")}
+    # The file of the structure search repeats two properties of the record for those who read the JSON.
+    structure = {name: searches["structure"].get(name) for name in Searched.model_fields}
+    return Compilation(
+        identity=identity,
+        result=result,
+        parts={name: len(ids) for name, ids in read_json(folder / "split.json").items()},
+        spent=_record(folder / "spent.json", Spent),
+        head=_head(folder, judge_file),
+        prompts=_parsed(folder / "prompts.json", PromptSearch, searches["prompts"]) if "prompts" in begun else None,
+        structure=_parsed(folder / "structure.json", Searched, structure) if "structure" in begun else None,
+        no_budget=tuple(name for name, content in searches.items() if content and name not in begun),
+        certificate=_record(folder / "certificate.json", Certificate),
+        judge_path=judge_path,
+        judge_file=judge_file,
+    )
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON object that a step wrote; empty if the step did not write one.
+
+    Raises:
+        RunError: the file is not JSON.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except ValueError as error:
+        raise RunError(f"{path}: is not JSON ({error}). Delete the file. {RESUME}") from None
+    return content if isinstance(content, dict) else {}
+
+
+def _head(folder: Path, judge_file: JudgeFile | None) -> Head | None:
+    """The head of the judge file; without a judge file the only head that was fitted."""
+    if judge_file is not None:
+        return judge_file.judge.head
+    paths = list(folder.glob("head-*.json"))
+    return HEAD.validate_python(read_json(paths[0])["head"]) if len(paths) == 1 else None
+
+
+def _record(path: Path, kind: type[Model]) -> Model | None:
+    content = read_json(path)
+    return _parsed(path, kind, content) if content else None
+
+
+def _parsed(path: Path, kind: type[Model], content: Mapping[str, Any]) -> Model:
+    try:
+        return kind.model_validate(content)
+    except ValueError as error:
+        reason = " ".join(str(error).splitlines()[:2])
+        raise RunError(f"{path}: is damaged ({reason}). Delete the file. {RESUME}") from None

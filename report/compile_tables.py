@@ -1,0 +1,190 @@
+"""The tables of a compilation's page as plain text cells; the HTML and the Markdown share them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..evaluation.results import Evaluation, Measure
+from ..optimizers.compile_folder import Compilation, PromptSearch
+from ..optimizers.result import COMPILED, JudgeOnTest
+from ..optimizers.structure.pareto import Trial
+from ..optimizers.structure.search import Searched
+from .compile_searches import higher_is_better, prompt_change, prompt_measure, structure_change, structure_measure
+from .formatting import MISSING, format_interval, format_measure, format_value, readable
+
+COLUMNS = ("accuracy", "agreement", "kappa", "nDCG", "spearman", "pearson", "kendall", "log-loss", "ECE")
+LOWER_IS_BETTER = ("log-loss", "ECE")
+REFERENCES = ("majority", "longer", "human ceiling")
+DESCRIPTIONS = {
+    "uncompiled": "the program without changes, without a head",
+    "head": "with a head on its evidence",
+    "head and prompts": "with optimised prompts and a head",
+    "prompts": "with optimised prompts",
+    "compiled": "with everything that was learnt",
+    "majority": "always the most frequent label",
+    "longer": "the longer text",
+    "human ceiling": "one annotator against the others",
+}
+
+
+@dataclass(frozen=True)
+class TextCell:
+    """A value with a second line: its interval or its description."""
+
+    value: str
+    under: str = ""
+
+
+@dataclass(frozen=True)
+class TextRow:
+    """A table row. The first cell is its name; `tone` is "marked", "faint" or empty."""
+
+    cells: tuple[TextCell, ...]
+    tone: str = ""
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table; the first heading is of the names. `wordy`: the cells hold text, not numbers."""
+
+    title: str
+    heads: tuple[str, ...]
+    rows: tuple[TextRow, ...]
+    note: str = ""
+    wordy: bool = False
+
+
+def judges_grid(compilation: Compilation) -> TextTable:
+    """The judges side by side on the test part, with the baselines without a model and the human ceiling."""
+    result = compilation.result
+    names = [name for name in COLUMNS if _is_known(result.compiled.evaluation, name)]
+    references = [measure for measure in result.reference_measures if measure.name in REFERENCES]
+    column = "spearman" if "spearman" in names else "accuracy"
+    rows = [_judge_row(judge, names) for judge in result.judges]
+    rows += [_reference_row(measure, names, column) for measure in references]
+    heads = tuple(readable(name) + (" ↓" if name in LOWER_IS_BETTER else "") for name in names)
+    n = max((judge.evaluation.labelled for judge in result.judges), default=0)
+    return TextTable(
+        f"Test part, {n:,} cases",
+        ("Judge", *heads, "Calls", "Tokens"),
+        tuple(rows),
+        "Below each value its 95 % interval. Calls and tokens are means per verdict and include cached answers.",
+    )
+
+
+def structure_grid(compilation: Compilation, search: Searched) -> TextTable:
+    """Every trial of the structure search with its objective and its cost."""
+    rows = []
+    for trial in search.trials:
+        measure = structure_measure(trial, compilation)
+        is_chosen = trial.number == search.chosen
+        unscored = trial.cases - trial.scored
+        cells = (
+            TextCell(str(trial.number), structure_change(trial, search)),
+            TextCell(*_outcome(trial, search)),
+            TextCell(format_measure(measure), format_interval(measure)),
+            TextCell(format_value(trial.calls if trial.cases else None)),
+            TextCell(format_value(None if trial.tokens is None else round(trial.tokens))),
+            TextCell(f"{trial.cases:,}", f"{unscored:,} unscored" if unscored else ""),
+        )
+        rows.append(TextRow(cells, "marked" if is_chosen else "faint" if trial.status != "complete" else ""))
+    return TextTable(
+        "Structure trials",
+        ("Trial", "Outcome", _objective_head(compilation), "Calls", "Tokens", "Cases"),
+        tuple(rows),
+        "Values are of the cases that chose the structure, so the best one is too optimistic; the test part is not.",
+    )
+
+
+def prompts_grid(compilation: Compilation, search: PromptSearch) -> TextTable:
+    """Every trial of the prompt search with its objective."""
+    rows = []
+    for trial in search.trials:
+        is_chosen = trial.number == search.chosen
+        cells = (
+            TextCell(str(trial.number), prompt_change(trial, search)),
+            TextCell("chosen" if is_chosen else ""),
+            TextCell(format_measure(prompt_measure(trial, compilation))),
+            TextCell(f"{trial.judged:,}", f"{trial.unscored:,} unscored" if trial.unscored else ""),
+        )
+        rows.append(TextRow(cells, "marked" if is_chosen else ""))
+    return TextTable(
+        "Prompt trials",
+        ("Trial", "Outcome", _objective_head(compilation), "Cases"),
+        tuple(rows),
+        "Values are of the select part; a dash means that the prompts did not judge all of it.",
+    )
+
+
+def settings_grid(search: Searched) -> TextTable:
+    """The settings of the chosen structure, changed ones first."""
+    before = search.trials[0].settings
+    settings = [(name, str(value), str(before[name])) for name, value in search.settings.items()]
+    rows = tuple(
+        TextRow(
+            (TextCell(name), TextCell(after), TextCell("" if after == old else old)), "" if after != old else "faint"
+        )
+        for name, after, old in sorted(settings, key=lambda setting: setting[1] == setting[2])
+    )
+    return TextTable("Settings of the chosen structure", ("Setting", "Compiled", "Uncompiled"), rows, wordy=True)
+
+
+def recipe_grid(compilation: Compilation) -> TextTable:
+    """Recipe, models and versions of the compilation."""
+    rows = tuple(TextRow((TextCell(name), TextCell(words))) for name, words in _facts(compilation))
+    return TextTable("Recipe", ("", ""), rows, wordy=True)
+
+
+def _facts(compilation: Compilation) -> Iterator[tuple[str, str]]:
+    identity, file = compilation.identity, compilation.judge_file
+    recipe: Mapping[str, Any] = identity["recipe"]
+    yield "program", compilation.judge_name
+    yield "objective", compilation.result.objective
+    yield "model", str(identity["lm"])
+    if file is not None and (models := sorted(set(file.judge.lm.values()))) and models != [identity["lm"]]:
+        yield "model of the compiled judge", ", ".join(f"{role}={model}" for role, model in file.judge.lm.items())
+    yield "settings before", ", ".join(f"{name}={value}" for name, value in identity["settings"].items()) or "none"
+    yield "head", "fitted" if recipe["head"] else "none"
+    writer = f", written by {recipe['prompt_lm']}" if recipe["prompt_lm"] else ""
+    yield "prompt optimizer", "none" if recipe["prompts"] == "none" else recipe["prompts"] + writer
+    trials = recipe["trials"]
+    yield "structure search", f"at most {trials} trials, prefer {recipe['prefer']}" if trials else "none"
+    yield "seed", str(recipe["seed"])
+    yield "labelled cases", f"SHA-256 {str(identity['cases'])[:12]}"
+    if file is not None:
+        yield "versions", ", ".join(f"{name} {number}" for name, number in file.versions.items())
+
+
+def _judge_row(judge: JudgeOnTest, names: Sequence[str]) -> TextRow:
+    measures = [judge.evaluation.measure(name) for name in names]
+    values = [TextCell(MISSING) if m is None else TextCell(format_measure(m), format_interval(m)) for m in measures]
+    unscored = judge.evaluation.cases - judge.evaluation.scored
+    description = DESCRIPTIONS.get(judge.name, "the baseline of the recipe")
+    description += f"; {unscored:,} unscored" if unscored else ""
+    tokens = None if judge.tokens is None else round(judge.tokens)
+    cost = (TextCell(format_value(judge.calls)), TextCell(format_value(tokens)))
+    return TextRow((TextCell(judge.name, description), *values, *cost), "marked" if judge.name == COMPILED else "")
+
+
+def _reference_row(measure: Measure, names: Sequence[str], column: str) -> TextRow:
+    value = TextCell(format_measure(measure), format_interval(measure))
+    cells = [value if name == column else TextCell("") for name in names]
+    return TextRow((TextCell(measure.name, DESCRIPTIONS[measure.name]), *cells, TextCell(""), TextCell("")), "faint")
+
+
+def _is_known(evaluation: Evaluation, name: str) -> bool:
+    measure = evaluation.measure(name)
+    return measure is not None and measure.value is not None
+
+
+def _objective_head(compilation: Compilation) -> str:
+    return readable(compilation.result.objective) + ("" if higher_is_better(compilation.result) else " ↓")
+
+
+def _outcome(trial: Trial, search: Searched) -> tuple[str, str]:
+    """The outcome of a trial, and the reason of a stopped or unusable one."""
+    reason = trial.detail if trial.rival is None else f"beaten by trial {trial.rival}"
+    if trial.number == search.chosen:
+        return "chosen", reason
+    on_front = trial.number in search.front
+    return "on the Pareto front" if on_front else "" if trial.status == "complete" else trial.status, reason
