@@ -11,6 +11,7 @@ import click
 
 from ..errors import DataError, DeclarationError
 from . import FAIL, INCONCLUSIVE, STOPPED, options
+from .figures import counted_proportion
 from .running import default_workers, fresh, prepare_models
 from .wanted import Wanted
 
@@ -20,9 +21,14 @@ if TYPE_CHECKING:
     from ..evaluation.drift import Drift
     from ..judging.judge_file import JudgeFile
     from ..optimizers.certificates.certificate_check import Standing
-    from ..stats.proportions import Proportion
 
 EXIT = {"agrees": 0, "worse": FAIL, "unknown": INCONCLUSIVE}
+BASIS = {
+    "groups": "",
+    "interval": "The record has no groups: its labels count for what its interval says. Compile again to store groups.",
+    "cases": "The record has no groups and no interval: its labels count as independent cases. Compile again to store "
+    "groups.",
+}  # what is said of the record that the accuracy of then comes from
 STYLES = {"agrees": "green", "worse": "red", "unknown": "yellow"}
 
 
@@ -46,7 +52,7 @@ def check_drift(
             f"--judge {judge}: only a judge file knows how it agreed. Give one that ends in {JUDGE_SUFFIX}."
         )
     file, wanted = read(judge), Wanted(judge, lm, {}, None, (), 1, "majority")
-    held = _held(judge, file, margin)
+    compare = _comparison(judge, file, margin)
     built = wanted.built()
     built.threshold = None  # the record's accuracy is of all verdicts, kept or abstained
     prepare_models(built)
@@ -58,40 +64,42 @@ def check_drift(
     if verdicts is None:
         return STOPPED
     evaluation = evaluate(verdicts, wanted.identity(built) | {"data": source.digest(), "seed": seed})
-    found = held(verdicts, evaluation)
-    told = {
+    result = compare(verdicts, evaluation)
+    recorded = file.accuracy("after")
+    report = {
         "signature": evaluation.signature,
-        **found.as_dict(),
+        **result.as_dict(),
+        "basis": recorded.basis if recorded else None,
         "unscored": evaluation.unscored,
         "changed": list(_changed(judge, file, built)),
         "usage": evaluation.usage.model_dump(),
     }
-    options.print_json(told) if as_json else _print(found, told)
-    return EXIT[found.outcome]
+    options.print_json(report) if as_json else _print(result, report)
+    return EXIT[result.outcome]
 
 
-def _held(judge: str, file: "JudgeFile", margin: float) -> "Callable[[list[Judged], Evaluation], Drift | Standing]":
-    """How fresh verdicts are held against what the file says."""
-    from ..evaluation.drift import Drift
+def _comparison(
+    judge: str, file: "JudgeFile", margin: float
+) -> "Callable[[list[Judged], Evaluation], Drift | Standing]":  # fmt: skip
+    """How new verdicts are compared with what the file says of the judge.
+
+    Raises:
+        DeclarationError: the file has neither a certificate of a cascade nor an accuracy.
+    """
+    from ..evaluation.drift import Drift, accuracy_estimate
     from ..optimizers.certificates.certificate import CascadeCertificate
     from ..optimizers.certificates.certificate_check import read_certificate, standing
 
-    certificate, then = read_certificate(file.certificate), file.accuracy("after")
+    certificate, recorded = read_certificate(file.certificate), file.accuracy("after")
     if isinstance(certificate, CascadeCertificate) and certificate.kept:
         return lambda verdicts, _: standing(certificate, verdicts, margin=margin)
-    if not then.n:
+    if recorded is None:
         raise DeclarationError(
             f"judge file {judge}: its training record holds no accuracy (after: hits, n) to compare with. "
             "Compile the judge on labelled pairs or choices."
         )
-    return lambda _, evaluation: Drift(then, _accuracy(evaluation), margin)
-
-
-def _accuracy(evaluation: "Evaluation") -> "Proportion":
-    from ..stats.proportions import Proportion
-
-    measure = evaluation.measure("accuracy")
-    return Proportion(round((measure.value or 0) * measure.n), measure.n) if measure else Proportion(0, 0)
+    then = recorded.estimate
+    return lambda _, evaluation: Drift(then, accuracy_estimate(evaluation), margin)
 
 
 def _labelled(source: options.CaseSource, skip_bad: bool) -> "Iterator[Case]":
@@ -146,43 +154,45 @@ def _models(judge: Any) -> list[str]:
     return list(dict.fromkeys(ModelString.parse(stage.model).identity for stage in judge.stages() if stage.model))
 
 
-def _print(found: "Drift | Standing", told: dict[str, Any]) -> None:
+def _print(result: "Drift | Standing", report: dict[str, Any]) -> None:
     from ..evaluation.drift import Drift
     from . import render
 
     print_ = render.console.print
-    print_(told["signature"], style="dim", soft_wrap=True, markup=False)
-    if isinstance(found, Drift):
-        for when, share in (("then", found.then), ("now", found.now)):
-            if share.n:
-                low, high = share.interval
-                print_(f"{when:<4}  accuracy {share.value:.3f} [{low:.3f}, {high:.3f}], {share.hits:,} of {share.n:,}")
+    print_(report["signature"], style="dim", soft_wrap=True, markup=False)
+    if isinstance(result, Drift):
+        for when in ("then", "now"):
+            if report[when]["n"]:
+                print_(f"{when:<4}  accuracy {counted_proportion(report[when])}", markup=False)
+        if note := BASIS[report["basis"]]:
+            print_(note, style="yellow", soft_wrap=True, markup=False)
     else:
-        print_(f"then  {found.certificate.told()}", soft_wrap=True, markup=False)
-    unjudged = [f"{n} {reason}" for reason, n in told["unscored"].items() if reason != "abstained"]
+        print_(f"then  {result.certificate.told()}", soft_wrap=True, markup=False)
+    unjudged = [f"{n} {reason}" for reason, n in report["unscored"].items() if reason != "abstained"]
     if unjudged:
         print_(f"not judged: {', '.join(unjudged)}", style="yellow")
-    for change in told["changed"]:
+    for change in report["changed"]:
         print_(f"changed: {change}", style="yellow", markup=False)
-    words = verdict(found) if isinstance(found, Drift) else f"now   {found.told()}"
-    print_(words, style=STYLES[found.outcome], soft_wrap=True, markup=False)
+    words = outcome_sentence(result) if isinstance(result, Drift) else f"now   {result.told()}"
+    print_(words, style=STYLES[result.outcome], soft_wrap=True, markup=False)
 
 
-def verdict(drift: "Drift") -> str:
+def outcome_sentence(drift: "Drift") -> str:
     """What the comparison shows, in words, and what to do."""
     low, high = drift.interval
-    between = f"difference {drift.difference:+.3f} [{low:+.3f}, {high:+.3f}] (90 %)" if drift.now.n else "no verdict"
+    difference = f"difference {drift.difference:+.3f} [{low:+.3f}, {high:+.3f}] (90 %)" if drift.now.n else "no verdict"
     if drift.outcome == "agrees":
-        return f"{between}: it still agrees; a loss of {drift.margin:g} is excluded."
+        return f"{difference}: it still agrees; a loss of {drift.margin:g} is excluded."
     if drift.outcome == "worse":
-        return f"{between}: it agrees significantly worse. Compile it anew with these labels."
-    needed = drift.needed()
+        return f"{difference}: it agrees significantly worse. Compile it again with these labels."
+    needed = drift.labels_needed()
     if needed is None:
         return (
-            f"{between}: cannot be told. The record rests on {drift.then.n:,} labels, too few for a margin of "
-            f"{drift.margin:g} however many fresh ones there are; give a wider --margin."
+            f"{difference}: inconclusive. The record rests on {drift.then.n:,} labels, too few for a margin of "
+            f"{drift.margin:g} with any number of new ones; give a wider --margin."
         )
+    in_groups = " in such groups" if drift.now.groups < drift.now.n else ""
     return (
-        f"{between}: cannot be told. {needed:,} labels would exclude a loss of {drift.margin:g} with 80 % chance, "
-        "should it agree as it did."
+        f"{difference}: inconclusive. {needed:,} labels{in_groups} give 80 % power to rule out a loss of "
+        f"{drift.margin:g} if accuracy is unchanged."
     )

@@ -1,6 +1,6 @@
 """An evaluation on a terminal: a table per section, confusion, strata, branches, systems; comparisons."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from rich.table import Table
@@ -27,6 +27,14 @@ def interval_text(measure: Measure) -> str:
     if measure.low is None or measure.high is None:
         return value
     return f"{value} [{number(measure.low, measure)}, {number(measure.high, measure)}]"
+
+
+def counted_proportion(proportion: Mapping[str, Any]) -> str:
+    """`0.800 [0.711, 0.867], 80 of 100 in 34 groups`, of a proportion as `evaluation.drift.estimate_as_dict` has it."""
+    low, high, n, groups = (proportion[name] for name in ("low", "high", "n", "groups"))
+    interval = "" if low is None else f" [{low:.3f}, {high:.3f}]"
+    in_groups = f" in {groups:,} groups" if groups < n else ""
+    return f"{proportion['value']:.3f}{interval}, {proportion['hits']:,} of {n:,}{in_groups}"
 
 
 def evaluation(result: Evaluation) -> Iterator[Any]:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from ..errors import DeclarationError
 from . import options
+from .figures import counted_proportion
 from .judgment import SHOWN
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def command(path: Path, as_json: bool) -> None:
 
 def whole(file: "JudgeFile") -> dict[str, Any]:
     """Everything of a judge file but what the program comes with anyway."""
+    from ..evaluation.drift import estimate_as_dict
     from ..judging.judge_file import versions
 
     accuracies = {when: file.accuracy(when) for when in ("before", "after")}
@@ -56,7 +58,9 @@ def whole(file: "JudgeFile") -> dict[str, Any]:
     return {
         "judge": learnt(file.judge),
         "certificate": file.certificate,
-        "accuracy": {when: share.as_dict() for when, share in accuracies.items() if share.n},
+        "accuracy": {
+            when: estimate_as_dict(recorded.estimate) for when, recorded in accuracies.items() if recorded is not None
+        },
         "training": shown,
         "versions": file.versions,
         "here": versions(),
@@ -124,9 +128,8 @@ def _lines(told: dict[str, Any]) -> Iterator[Line]:
         yield from _certificate(told["certificate"])
     if told["accuracy"] or told["training"]:
         yield 2, "training", "bold"
-    for when, share in told["accuracy"].items():
-        between = f"[{share['low']:.3f}, {share['high']:.3f}]"
-        yield 4, f"{when}: accuracy {share['value']:.3f} {between}, {share['hits']:,} of {share['n']:,}", ""
+    for when, accuracy in told["accuracy"].items():
+        yield 4, f"{when}: accuracy {counted_proportion(accuracy)}", ""
     yield from _facts({name: _brief(name, value) for name, value in told["training"].items()}, 4)
     yield 2, "written by " + ", ".join(f"{name} {number}" for name, number in told["versions"].items()), "dim"
     other = [f"{name} {now}" for name, now in told["here"].items() if told["versions"].get(name) != now]

@@ -1,22 +1,46 @@
 """Drift: whether a judge still agrees with people as it did when it was compiled.
 
-Two shares of independent cases are compared, that of the training record and that of fresh labels. The interval of
-their difference is Newcombe's hybrid of Wilson's (1998, Statistics in Medicine 17, method 10). Each one-sided test at
-5 %, enumerated exactly for 20 to 400 labels and accuracies of 0.5 to 0.99, errs at most 6.4 % of the time.
+Two accuracies of independent cases are compared: that of the training record of a judge file, and that of new labels.
+Both are estimates by groups, so cases of one prompt count for what they say together (`stats.two_samples`).
+
+    recorded = read_accuracy(training record["after"])     what a judge file stores, made by `accuracy_record`
+    now = accuracy_estimate(evaluate(verdicts, identity))   of new labelled cases, judged without abstention
+    drift = Drift(recorded.estimate, now, margin)           drift.outcome, drift.interval, drift.labels_needed()
+
+A workflow around it needs: a judge file with such a record, labelled cases that the judge was not compiled on, the
+verdicts of the judge with its threshold off, and the margin. `recorded.basis` says what the record's estimate rests on
+and belongs in its report.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
 from ..errors import DeclarationError
-from ..stats.proportions import Proportion
-from ..stats.resampling import quantile
+from ..stats.resampling import Estimate, quantile, wilson
+from ..stats.two_samples import difference_interval, effective_n_of_interval
+from .results import Evaluation, Measure
 
 LEVEL = 0.9  # of the two-sided interval: each end is a one-sided test at 5 %
 POWER = 0.8
 MOST_LABELS = 1_000_000
+NOTHING = Estimate(math.nan, math.nan, math.nan, 0, 0)
+Basis = Literal["groups", "interval", "cases"]
+
+
+@dataclass(frozen=True)
+class RecordedAccuracy:
+    """The accuracy of a training record.
+
+    Attributes:
+        basis: what the effective sample size comes from: the record's own number by groups; the width of the recorded
+            interval; or the number of cases, as if they were independent (records of earlier versions).
+    """
+
+    estimate: Estimate
+    basis: Basis
 
 
 @dataclass(frozen=True)
@@ -24,11 +48,13 @@ class Drift:
     """The accuracies of then and now.
 
     Attributes:
+        then: of the training record, with its effective sample size.
+        now: of new labels, likewise.
         margin: the loss of accuracy that would matter, in (0, 1).
     """
 
-    then: Proportion
-    now: Proportion
+    then: Estimate
+    now: Estimate
     margin: float = 0.05
 
     def __post_init__(self) -> None:
@@ -37,13 +63,13 @@ class Drift:
 
     @property
     def difference(self) -> float:
-        """Of now - then, in [-1, 1]; NaN when either has no label."""
+        """Accuracy now less then, in [-1, 1]; NaN when either has no label."""
         return self.now.value - self.then.value
 
     @cached_property
     def interval(self) -> tuple[float, float]:
-        """Of the difference, at 90 %; (-1, 1) when either has no label."""
-        return _newcombe(self.now.hits, self.now.n, self.then) if self.now.n and self.then.n else (-1.0, 1.0)
+        """Of the difference, at 90 %; (-1, 1) when either has no label, or only labels of one group."""
+        return difference_interval(self.then, self.now, LEVEL)
 
     @property
     def outcome(self) -> Literal["agrees", "worse", "unknown"]:
@@ -51,12 +77,13 @@ class Drift:
         low, high = self.interval
         return "agrees" if low > -self.margin else "worse" if high < 0 else "unknown"
 
-    def needed(self) -> int | None:
-        """Fresh labels that exclude a loss of the margin with 80 % chance, should the judge agree exactly as then.
+    def labels_needed(self) -> int | None:
+        """New labels with which a loss of the margin is excluded with 80 % power, if accuracy is unchanged.
 
-        None where the record rests on so few labels that no number of fresh ones does.
+        They are taken to come in groups like the new ones, or, where there are none, like those of then. None where
+        the record rests on so few labels that no number of new ones suffices.
         """
-        if not self.then.n:
+        if self.then.effective_n is None:
             return None
         enough = 1
         while self._power(enough) < POWER:
@@ -69,44 +96,110 @@ class Drift:
             few, enough = (middle, enough) if self._power(middle) < POWER else (few, middle)
         return enough
 
+    @cached_property
+    def _grouping(self) -> tuple[float, float]:
+        """Cases per independent case, and cases per group, of new labels."""
+        like = self.now if self.now.effective_n else self.then
+        assert like.effective_n
+        return max(1.0, like.n / like.effective_n), like.n / like.groups
+
     def _power(self, n: int) -> float:
-        """The chance that n fresh labels exclude a loss of the margin, at the accuracy of then."""
+        """The probability that n new labels exclude a loss of the margin, at the accuracy of then."""
         from scipy.stats import binom
 
-        if _newcombe(n, n, self.then)[0] <= -self.margin:
+        per_case, per_group = self._grouping
+        groups, effective = (n, n) if per_group == 1 else (round(n / per_group), round(n / per_case))
+        if effective < 1 or (per_group > 1 and groups < 2):
             return 0.0
-        few, enough = -1, n  # hits; the low end rises with them
+
+        def excludes(hits: int) -> bool:
+            now = Estimate(hits / effective, math.nan, math.nan, n, groups, float(effective))
+            return difference_interval(self.then, now, LEVEL)[0] > -self.margin
+
+        if not excludes(effective):
+            return 0.0
+        few, enough = -1, effective  # hits; the low end rises with them
         while enough - few > 1:
             middle = (few + enough) // 2
-            few, enough = (few, middle) if _newcombe(middle, n, self.then)[0] > -self.margin else (middle, enough)
-        return float(binom.sf(few, n, self.then.value))
+            few, enough = (few, middle) if excludes(middle) else (middle, enough)
+        return float(binom.sf(few, effective, self.then.value))
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, for JSON; the difference is None when either has no label."""
         low, high = self.interval
         return {
             "outcome": self.outcome,
-            "then": self.then.as_dict(),
-            "now": self.now.as_dict(),
+            "then": estimate_as_dict(self.then),
+            "now": estimate_as_dict(self.now),
             "difference": None if math.isnan(self.difference) else self.difference,
             "low": low,
             "high": high,
             "margin": self.margin,
-            "needed": self.needed() if self.outcome == "unknown" else None,
+            "labels_needed": self.labels_needed() if self.outcome == "unknown" else None,
         }
 
 
-def _newcombe(hits: int, n: int, then: Proportion) -> tuple[float, float]:
-    now = hits / n
-    (low, high), (low_then, high_then) = _wilson(hits, n), _wilson(then.hits, then.n)
-    difference = now - then.value
-    return (
-        difference - math.hypot(now - low, high_then - then.value),
-        difference + math.hypot(high - now, then.value - low_then),
-    )
+def accuracy_estimate(evaluation: Evaluation) -> Estimate:
+    """The accuracy of an evaluation with its effective sample size; of 0 cases where there is none."""
+    measure = evaluation.measure("accuracy")
+    return NOTHING if measure is None else _estimate(measure)
 
 
-def _wilson(hits: int, n: int) -> tuple[float, float]:
-    z = quantile(LEVEL)
-    centre, half = hits + z * z / 2, z * math.sqrt(hits * (n - hits) / n + z * z / 4)
-    return max(0.0, (centre - half) / (n + z * z)), min(1.0, (centre + half) / (n + z * z))
+def accuracy_record(evaluation: Evaluation) -> dict[str, Any] | None:
+    """What a training record stores of an accuracy, for `read_accuracy`; None where the evaluation has none."""
+    estimate = accuracy_estimate(evaluation)
+    return estimate_as_dict(estimate) if estimate.n else None
+
+
+def read_accuracy(record: object) -> RecordedAccuracy | None:
+    """The accuracy of a training record; None where it holds none, or one that cannot be.
+
+    Args:
+        record: as `accuracy_record` made it, or of earlier versions: hits and n, with or without low and high.
+    """
+    if not isinstance(record, Mapping):
+        return None
+    hits, n = record.get("hits"), record.get("n")
+    if type(hits) is not int or type(n) is not int or not 0 <= hits <= n or not n:
+        return None
+    numbers = {name: record.get(name) for name in ("value", "low", "high", "effective_n")}
+    value, low, high, effective_n = (_number(number) for number in numbers.values())
+    groups = record.get("groups")
+    if type(groups) is int and 1 <= groups <= n:
+        accuracy = hits / n if math.isnan(value) else value
+        effective = min(effective_n, n) if effective_n > 0 else None  # None: all cases are of one group
+        return RecordedAccuracy(Estimate(accuracy, low, high, n, groups, effective), "groups")
+    accuracy = hits / n
+    if low <= accuracy <= high and 0 < high - low < 1:
+        as_wide = min(effective_n_of_interval(low, high, accuracy), n)
+        return RecordedAccuracy(Estimate(accuracy, low, high, n, n, as_wide), "interval")
+    return RecordedAccuracy(Estimate(accuracy, *wilson(accuracy, n, quantile(0.95)), n, n, float(n)), "cases")
+
+
+def estimate_as_dict(estimate: Estimate) -> dict[str, Any]:
+    """A proportion for JSON: value, low, high, hits, n, groups, effective_n; None for what is not defined."""
+    if not estimate.n:
+        return {"n": 0}
+    return {
+        "value": estimate.value,
+        "low": _known(estimate.low),
+        "high": _known(estimate.high),
+        "hits": round(estimate.value * estimate.n),
+        "n": estimate.n,
+        "groups": estimate.groups,
+        "effective_n": estimate.effective_n,
+    }
+
+
+def _estimate(measure: Measure) -> Estimate:
+    value, low, high = (_number(number) for number in (measure.value, measure.low, measure.high))
+    groups = measure.n if measure.groups is None else measure.groups
+    return Estimate(value, low, high, measure.n, groups, measure.effective_n)
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value

@@ -21,7 +21,7 @@ from ..data.case import Record
 from ..data.rows import explain
 from ..engines.jsonl import write_whole
 from ..errors import DeclarationError
-from ..stats.proportions import Proportion
+from ..evaluation.drift import RecordedAccuracy, read_accuracy
 from .judge import Judge
 from .judge_record import JudgeRecord, as_json, from_record, same_structure, to_record
 from .registry import JUDGE_SUFFIX
@@ -38,11 +38,9 @@ class JudgeFile(Record):
     training: dict[str, JsonValue] = {}
     versions: Annotated[dict[str, str], Field(min_length=1)]
 
-    def accuracy(self, when: Literal["before", "after"]) -> Proportion:
-        """That of the training record; of 0 labels where it holds none."""
-        told = self.training.get(when)
-        hits, n = (told.get("hits"), told.get("n")) if isinstance(told, dict) else (0, 0)
-        return Proportion(hits, n) if type(hits) is int and type(n) is int and 0 <= hits <= n else Proportion(0, 0)
+    def accuracy(self, when: Literal["before", "after"]) -> RecordedAccuracy | None:
+        """The accuracy of the training record; None where it holds none."""
+        return read_accuracy(self.training.get(when))
 
 
 def save(

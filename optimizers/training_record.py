@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ..evaluation.drift import accuracy_record
 from .certificates.certificate import Certificate
 from .cost_account import Spent
 from .result import JudgeOnTest, Result
@@ -24,8 +25,8 @@ def training_record(
     if result is None:
         return {**record, "outcome": "untested", "summary": "the compilation was stopped before the test"}
     return {
-        "before": _accuracy(result.uncompiled),
-        "after": _accuracy(result.compiled),
+        "before": accuracy_record(result.uncompiled.evaluation),
+        "after": accuracy_record(result.compiled.evaluation),
         "objective": result.objective,
         "outcome": result.outcome,
         "summary": result.summary,
@@ -43,11 +44,3 @@ def _measures(judge: JudgeOnTest) -> dict[str, Any]:
         "calls": judge.calls,
         "tokens": judge.tokens,
     }
-
-
-def _accuracy(judge: JudgeOnTest) -> dict[str, Any] | None:
-    """Hits, n and interval of the accuracy on the test part; None for judges of scores."""
-    accuracy = judge.evaluation.measure("accuracy")
-    if accuracy is None or accuracy.value is None:
-        return None
-    return {"hits": round(accuracy.value * accuracy.n), "n": accuracy.n, "low": accuracy.low, "high": accuracy.high}

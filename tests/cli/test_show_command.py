@@ -6,18 +6,14 @@ from pathlib import Path
 import dspy
 import pytest
 from mock_server import MockServer, serve
-from scipy.stats import binom
 
 import dicast
 from dicast.cli import run
-from dicast.errors import DeclarationError
-from dicast.evaluation import drift
-from dicast.evaluation.drift import Drift
+from dicast.evaluation.drift import NOTHING, Drift, read_accuracy
 from dicast.judging import Panel, build
 from dicast.judging.heads import PairHead
 from dicast.judging.judge_file import fingerprint, save, versions
 from dicast.optimizers.evidence import seen_cases
-from dicast.stats.proportions import Proportion
 
 TRAINING = {
     "before": {"hits": 70, "n": 100},
@@ -143,67 +139,6 @@ def test_show_of_something_else_is_one_clear_line(here, capsys):
     assert capsys.readouterr().err.startswith("dicast: judge file x.judge.json: field 'format' is missing")
 
 
-# the statistics of drift
-
-
-@pytest.mark.parametrize(
-    ("now", "then", "low", "high"),
-    [  # Newcombe 1998, Statistics in Medicine 17:873-890, table II, method 10
-        ((56, 70), (48, 80), 0.0524, 0.3339),
-        ((9, 10), (3, 10), 0.1705, 0.8090),
-        ((6, 7), (2, 7), 0.0582, 0.8062),
-        ((5, 56), (0, 29), -0.0381, 0.1926),
-        ((0, 10), (0, 20), -0.1611, 0.2775),
-        ((10, 10), (0, 20), 0.6791, 1.0000),
-    ],
-)
-def test_the_interval_of_a_difference_is_newcombe_s(now, then, low, high, monkeypatch):
-    monkeypatch.setattr(drift, "LEVEL", 0.95)
-    assert Drift(Proportion(*then), Proportion(*now)).interval == pytest.approx((low, high), abs=6e-5)
-
-
-@pytest.mark.parametrize(("n_then", "n_now"), [(20, 20), (60, 20), (20, 60)])
-@pytest.mark.parametrize("p", [0.5, 0.8, 0.95])
-def test_a_judge_that_did_not_change_is_called_worse_in_at_most_6_4_percent(n_then, n_now, p):
-    worse = [
-        binom.pmf(then, n_then, p) * binom.pmf(now, n_now, p)
-        for then in range(n_then + 1)
-        for now in range(n_now + 1)
-        if now / n_now < then / n_then
-        and Drift(Proportion(then, n_then), Proportion(now, n_now)).interval[1] < 0
-    ]  # fmt: skip
-    assert sum(worse) <= 0.064
-
-
-def test_outcomes_follow_the_interval_and_the_margin():
-    then = Proportion(800, 1000)
-    assert Drift(then, Proportion(800, 1000)).outcome == "agrees"
-    assert Drift(then, Proportion(700, 1000)).outcome == "worse"
-    assert Drift(then, Proportion(16, 20)).outcome == "unknown"
-    assert Drift(then, Proportion(700, 1000), margin=0.2).outcome == "agrees"
-    assert Drift(then, Proportion(0, 0)).outcome == "unknown"
-    assert Drift(Proportion(0, 0), then).needed() is None
-    with pytest.raises(DeclarationError, match="margin 1.0 is not in"):
-        Drift(then, then, margin=1.0)
-
-
-@pytest.mark.parametrize(("hits", "n", "margin"), [(170, 200, 0.1), (85, 100, 0.1), (40, 40, 0.1)])
-def test_the_labels_needed_show_agreement_with_four_chances_of_five(hits, n, margin):
-    then = Proportion(hits, n)
-    needed = Drift(then, Proportion(0, 0), margin).needed()
-
-    def power(count):
-        shown = [k for k in range(count + 1) if Drift(then, Proportion(k, count), margin).outcome == "agrees"]
-        return sum(binom.pmf(k, count, then.value) for k in shown)
-
-    assert needed is not None
-    assert power(needed) >= 0.8 > power(needed - 1)
-
-
-def test_a_record_of_few_labels_can_never_show_a_small_loss():
-    assert Drift(Proportion(16, 20), Proportion(0, 0), 0.05).needed() is None
-
-
 # dicast check --judge
 
 
@@ -237,6 +172,8 @@ def test_a_judge_that_agrees_as_before_passes(here, capsys):
     assert lines[1:] == [  # as statsmodels' confint_proportions_2indep(method="newcomb", alpha=0.1) has it
         "then  accuracy 0.900 [0.744, 0.965], 27 of 30",
         "now   accuracy 0.900 [0.744, 0.965], 27 of 30",
+        "The record has no groups and no interval: its labels count as independent cases. Compile again to store "
+        "groups.",
         "difference +0.000 [-0.139, +0.139] (90 %): it still agrees; a loss of 0.2 is excluded.",
     ]
 
@@ -255,7 +192,7 @@ def test_drift_is_of_all_verdicts_also_those_that_the_threshold_abstains_from(he
 def test_a_judge_that_agrees_worse_fails(here, capsys):
     pairs(here, 20, 20)
     assert check(180, 200)[0] == 1
-    assert "it agrees significantly worse. Compile it anew with these labels." in capsys.readouterr().out
+    assert "it agrees significantly worse. Compile it again with these labels." in capsys.readouterr().out
 
 
 def test_too_few_labels_are_inconclusive_and_those_needed_are_counted(here, capsys):
@@ -263,12 +200,12 @@ def test_too_few_labels_are_inconclusive_and_those_needed_are_counted(here, caps
     assert check(900, 1000, "--json")[0] == 2
     told = json.loads(capsys.readouterr().out)
     assert (told["outcome"], told["now"]["n"], told["changed"]) == ("unknown", 10, [])
-    needed = Drift(Proportion(900, 1000), Proportion(0, 0)).needed()
-    assert told["needed"] == needed
+    needed = Drift(read_accuracy({"hits": 900, "n": 1000}).estimate, NOTHING).labels_needed()
+    assert told["labels_needed"] == needed
     assert check(900, 1000)[0] == 2
-    assert f"cannot be told. {needed} labels would exclude a loss of 0.05 with 80 % chance" in capsys.readouterr().out
+    assert f"inconclusive. {needed} labels give 80 % power to rule out a loss of 0.05" in capsys.readouterr().out
     assert check(18, 20)[0] == 2
-    assert "The record rests on 20 labels, too few for a margin of 0.05 however many" in capsys.readouterr().out
+    assert "The record rests on 20 labels, too few for a margin of 0.05 with any number" in capsys.readouterr().out
 
 
 def test_a_sample_of_the_labels_is_judged_by_seed(here, capsys):

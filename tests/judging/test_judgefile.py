@@ -406,8 +406,8 @@ def test_training_record_and_certificate_come_back_as_given(file):
     save(build("direct"), file, training=training, certificate={"risk": 0.1})
     found = read(file)
     assert (found.training, found.certificate) == (training, {"risk": 0.1})
-    assert (found.accuracy("after").hits, found.accuracy("after").n) == (80, 100)
-    assert found.accuracy("before").n == 0  # more hits than cases are none
+    assert (found.accuracy("after").estimate.value, found.accuracy("after").estimate.n) == (0.8, 100)
+    assert found.accuracy("before") is None  # more hits than cases are none
 
 
 def test_a_task_file_that_changed_is_not_taken_for_the_old_one(file, tmp_path):
