@@ -59,9 +59,9 @@ def command(
       dicast judge --judge compiled/cascade-fresh.judge.json --cases new.jsonl
     """
     from ..judging import Cascade
-    from ..optimizers.cascade import certified
-    from ..optimizers.cost_account import Spending
-    from ..optimizers.evidence import Evidence, Interrupted, Telling
+    from ..optimizers.cascade import certify_judges
+    from ..optimizers.cost_account import CostAccount
+    from ..optimizers.evidence import Evidence, Interrupted, ProgressCallbacks
     from . import render
     from .interrupt import stop_on_interrupt
 
@@ -74,19 +74,19 @@ def command(
     seed = given["seed"] if limit else None
     cases = read_sample(source, folder, limit, seed, skip_bad=given.pop("skip_bad"))
     prepare_models(asked)
-    spending = Spending(folder / "spent.json", parse_budget(budget))
+    account = CostAccount(folder / "spent.json", parse_budget(budget))
     found = None
-    with render.Compiling(quiet=as_json) as told, stop_on_interrupt() as stop, spending.sitting():
-        telling = Telling(told.step, told.add, stop)
-        evidence = Evidence(folder, spending, telling, workers or default_workers(asked))
+    with render.Compiling(quiet=as_json) as told, stop_on_interrupt() as stop, account.session():
+        progress = ProgressCallbacks(told.step, told.add, stop)
+        evidence = Evidence(folder, account, progress, workers or default_workers(asked))
         try:
-            found = certified(members, cases, evidence, **given)
+            found = certify_judges(members, cases, evidence, **given)
         except Interrupted:
             ended, why = STOPPED, ""
         except BudgetSpent as error:
             ended, why = INCONCLUSIVE, f"{error} The same command goes on where it stopped."
     if found is not None:
-        return _finished(found, out, spending.total.model_dump(mode="json"), as_json)
+        return _finished(found, out, account.total.model_dump(mode="json"), as_json)
     if why:
         click.echo(f"dicast: {why}", err=True)
     return ended
@@ -125,7 +125,7 @@ def _finished(found: "CertifiedCascade", out: Path, spent: dict[str, Any], as_js
         options.print_json(told | {"spent": spent})
     else:
         render.console.print(_table(found))
-        render.say(found.certificate.told())
+        render.say(found.certificate.summary())
         if found.judge is None:
             older = f" {out} is of an earlier run." if out.exists() else ""
             render.say(f"No judge file was written.{older}", style="yellow")
@@ -143,7 +143,7 @@ def _table(found: "CertifiedCascade") -> Any:
     rows = []
     for one in found.members:
         shares = ["-" if found.judge is None else "left out", "-", "-"]
-        if not (one.threshold is None or one.asked is None or one.decided is None):
-            shares = [f"{one.threshold:g}", percent(one.asked), percent(one.decided)]
+        if not (one.threshold is None or one.reached is None or one.decided is None):
+            shares = [f"{one.threshold:g}", percent(one.reached), percent(one.decided)]
         rows.append([one.name, *shares, interval_text(one.accuracy), f"{one.cost:,.1f}"])
-    return render.table(["judge", "threshold", "asked", "decides", "accuracy alone", f"{found.unit} a verdict"], rows)
+    return render.table(["judge", "threshold", "reached", "decides", "accuracy", f"{found.unit} a verdict"], rows)

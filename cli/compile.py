@@ -90,7 +90,7 @@ def command(
     from ..judging import build
     from ..judging.registry import judge_title
     from ..optimizers.compile import Compiler, TooFewLabels
-    from ..optimizers.evidence import Interrupted, Telling
+    from ..optimizers.evidence import Interrupted, ProgressCallbacks
     from . import render
     from .interrupt import stop_on_interrupt
 
@@ -112,7 +112,7 @@ def command(
         try:
             compiler = Compiler(
                 judge, cases, out, recipe, baseline=baseline, workers=workers or default_workers(judge),
-                budget=parse_budget(budget), telling=Telling(told.step, told.add, stop),
+                budget=parse_budget(budget), progress=ProgressCallbacks(told.step, told.add, stop),
             )  # fmt: skip
         except TooFewLabels as error:
             click.echo(f"dicast: {error}", err=True)
@@ -195,9 +195,9 @@ def _finished(compiled: "Compiled", out: Path, program: str, as_json: bool) -> i
         render.console.print(test_table(tested))
         render.say(tested.summary)
         if compiled.certificate:
-            render.say(compiled.certificate.told())
+            render.say(compiled.certificate.summary())
         if tested.threshold_check:
-            render.say(tested.threshold_check.told())
+            render.say(tested.threshold_check.summary())
         render.say(_spent(compiled.training["spent"]))
         render.console.print(f"judge: {path}   dicast show {path}", markup=False, soft_wrap=True)
         if page:
@@ -216,8 +216,8 @@ def _spent(told: dict[str, Any]) -> str:
     from ..data import Usage
     from . import render
 
-    sittings = "" if told["sittings"] == 1 else f" in {told['sittings']} sittings"
-    return f"spent: {render.spent(Usage(**told['usage']))}, {told['minutes']:.1f} min{sittings}"
+    sessions = "" if told["sessions"] == 1 else f" in {told['sessions']} sessions"
+    return f"spent: {render.spent(Usage(**told['usage']))}, {told['minutes']:.1f} min{sessions}"
 
 
 def test_table(tested: "Result") -> Any:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..evaluation import Evaluation
     from ..evaluation.drift import Drift
     from ..judging.judge_file import JudgeFile
-    from ..optimizers.certificates.certificate_check import Standing
+    from ..optimizers.certificates.certificate_check import CertificateCheck
 
 EXIT = {"agrees": 0, "worse": FAIL, "unknown": INCONCLUSIVE}
 BASIS = {
@@ -80,7 +80,7 @@ def check_drift(
 
 def _comparison(
     judge: str, file: "JudgeFile", margin: float
-) -> "Callable[[list[Judged], Evaluation], Drift | Standing]":  # fmt: skip
+) -> "Callable[[list[Judged], Evaluation], Drift | CertificateCheck]":  # fmt: skip
     """How new verdicts are compared with what the file says of the judge.
 
     Raises:
@@ -88,11 +88,11 @@ def _comparison(
     """
     from ..evaluation.drift import Drift, accuracy_estimate
     from ..optimizers.certificates.certificate import CascadeCertificate
-    from ..optimizers.certificates.certificate_check import read_certificate, standing
+    from ..optimizers.certificates.certificate_check import check_certificate, read_certificate
 
     certificate, recorded = read_certificate(file.certificate), file.accuracy("after")
-    if isinstance(certificate, CascadeCertificate) and certificate.kept:
-        return lambda verdicts, _: standing(certificate, verdicts, margin=margin)
+    if isinstance(certificate, CascadeCertificate) and certificate.accepted:
+        return lambda verdicts, _: check_certificate(certificate, verdicts, margin=margin)
     if recorded is None:
         raise DeclarationError(
             f"judge file {judge}: its training record holds no accuracy (after: hits, n) to compare with. "
@@ -154,7 +154,7 @@ def _models(judge: Any) -> list[str]:
     return list(dict.fromkeys(ModelString.parse(stage.model).identity for stage in judge.stages() if stage.model))
 
 
-def _print(result: "Drift | Standing", report: dict[str, Any]) -> None:
+def _print(result: "Drift | CertificateCheck", report: dict[str, Any]) -> None:
     from ..evaluation.drift import Drift
     from . import render
 
@@ -167,13 +167,13 @@ def _print(result: "Drift | Standing", report: dict[str, Any]) -> None:
         if note := BASIS[report["basis"]]:
             print_(note, style="yellow", soft_wrap=True, markup=False)
     else:
-        print_(f"then  {result.certificate.told()}", soft_wrap=True, markup=False)
+        print_(f"then  {result.certificate.summary()}", soft_wrap=True, markup=False)
     unjudged = [f"{n} {reason}" for reason, n in report["unscored"].items() if reason != "abstained"]
     if unjudged:
         print_(f"not judged: {', '.join(unjudged)}", style="yellow")
     for change in report["changed"]:
         print_(f"changed: {change}", style="yellow", markup=False)
-    words = outcome_sentence(result) if isinstance(result, Drift) else f"now   {result.told()}"
+    words = outcome_sentence(result) if isinstance(result, Drift) else f"now   {result.summary()}"
     print_(words, style=STYLES[result.outcome], soft_wrap=True, markup=False)
 
 

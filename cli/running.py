@@ -59,11 +59,11 @@ def fresh(cases: "list[Case]", judge: str) -> "list[Case]":
     from ..errors import DataError
     from ..judging.judge_file import read
     from ..judging.registry import JUDGE_SUFFIX
-    from ..optimizers.evidence import unseen
+    from ..optimizers.fingerprints import exclude_seen
 
     if not judge.endswith(JUDGE_SUFFIX):
         return cases
-    left = unseen(cases, read(judge).training.get("cases"))
+    left = exclude_seen(cases, read(judge).training.get("cases"))
     if not left:
         raise DataError(f"--cases: {judge} was made of all these {len(cases):,} cases. Give some that are new to it.")
     if len(left) < len(cases):

@@ -206,7 +206,7 @@ def _certificate(told: dict[str, Any]) -> Iterator[Line]:
     if found is None:
         yield from _facts(told, 4)
     else:
-        yield 4, found.told(), ""
+        yield 4, found.summary(), ""
 
 
 def _stage(stage: dict[str, Any], at: int) -> Iterator[Line]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .certificates.certify import certify, certify_cascade
     from .compile import Compiled, Compiler, TooFewLabels
-    from .evidence import Interrupted, Telling
+    from .evidence import Interrupted, ProgressCallbacks
     from .head.fit import fit
     from .objective import OBJECTIVES, Objective, mean_objective, statistic_objective
     from .prompts.optimise import optimise_prompts
@@ -28,7 +28,7 @@ _HOMES = {
     "PromptOptions": ".prompts.optimizer",
     "PromptTask": ".prompts.optimizer",
     "Recipe": ".recipe",
-    "Telling": ".evidence",
+    "ProgressCallbacks": ".evidence",
     "TooFewLabels": ".compile",
     "certify": ".certificates.certify",
     "certify_cascade": ".certificates.certify",
@@ -47,11 +47,11 @@ __all__ = [
     "Compiler",
     "Interrupted",
     "Objective",
+    "ProgressCallbacks",
     "PromptOptimizer",
     "PromptOptions",
     "PromptTask",
     "Recipe",
-    "Telling",
     "TooFewLabels",
     "certify",
     "certify_cascade",

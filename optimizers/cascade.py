@@ -1,8 +1,8 @@
-"""A certified cascade: labelled cases judged once by every member, and thresholds that are tested together.
+"""Certify a cascade: every member judges the labelled cases once, and their thresholds are tested together.
 
-Members judge with their heads, and without thresholds of their own, as only the joint ones are guaranteed (see
-`certificates.certify.certify_cascade`). The cases must be new to all of them: on those that a head was fitted to, it is
-surer than it will be.
+Members judge with their heads, but without their abstention thresholds: only the joint thresholds are guaranteed (see
+`certificates.certify.certify_cascade`). The cases must be new to every member: on cases that its head was fitted to, a
+member is more certain than on others.
 """
 
 import math
@@ -24,56 +24,59 @@ from ..judging.judge_file import read
 from ..judging.judge_record import to_record
 from ..judging.registry import JUDGE_SUFFIX, judge_title
 from .certificates.certificate import CascadeCertificate, percent
-from .certificates.certify import certify_cascade
+from .certificates.certify import certify_cascade, judge_evidence
 from .cost_account import cost_per_verdict
-from .evidence import Evidence, digest, digest_of, plain, seen_cases, unseen
+from .evidence import Evidence, without_head
+from .fingerprints import case_fingerprints, digest, digest_of, exclude_seen
 
 Unit = Literal["tokens", "calls"]
 
 
-class Member(Record):
-    """One judge of the cascade."""
+class CascadeMember(Record):
+    """One judge of a cascade."""
 
-    name: str
+    name: str = Field(description="its number in the cascade, and the name of the program or file")
     threshold: float | None = Field(description="None: left out, or nothing could be certified")
-    asked: float | None = Field(description="share of the cases; None where nothing could be certified")
-    decided: float | None = Field(description="share of the cases, likewise")
-    accuracy: Measure = Field(description="of all its verdicts, sure or not")
-    cost: float = Field(description="of one verdict")
+    reached: float | None = Field(description="proportion of the cases that reach it; None: nothing could be certified")
+    decided: float | None = Field(
+        description="proportion of the cases that it decides; None: nothing could be certified"
+    )
+    accuracy: Measure = Field(description="of all its verdicts, accepted or not")
+    cost: float = Field(description="of one verdict, in the unit of the cascade")
 
 
 @dataclass(frozen=True)
 class CertifiedCascade:
-    """What the labelled cases showed.
+    """The result of certifying a cascade.
 
     Attributes:
-        judge: of the members that are not left out, at the certified thresholds; None: nothing could be certified.
-        members: all that were given, in their order.
+        judge: the members that are not left out, at the certified thresholds; None: nothing could be certified.
+        members: all members, in the order of the cascade.
         unit: of costs.
-        cases: which they were, see `evidence.seen_cases`.
+        cases: fingerprints of the labelled cases, see `fingerprints.case_fingerprints`.
     """
 
     judge: Cascade | None
     certificate: CascadeCertificate
-    members: tuple[Member, ...]
+    members: tuple[CascadeMember, ...]
     unit: Unit
     cases: str
 
     def saving(self) -> str:
-        """What a case costs beside always asking the last judge, in words; empty where nothing was certified."""
+        """The cost of a case beside that of the last judge alone, in words; empty if nothing was certified."""
         price, always = self.certificate.cost, self.members[-1].cost
         if price is None:
             return ""
-        share = f": {percent(price / always)}" if always else ""
-        return f"A case costs {price:,.1f} {self.unit}, against {always:,.1f} where the last is always asked{share}."
+        ratio = f": {percent(price / always)}" if always else ""
+        return f"A case costs {price:,.1f} {self.unit}, against {always:,.1f} if the last judge got every case{ratio}."
 
     def training(self) -> dict[str, Any]:
         """The training record of the judge file, as JSON."""
-        members = {one.name: one.model_dump(mode="json", exclude={"name"}) for one in self.members}
+        members = {member.name: member.model_dump(mode="json", exclude={"name"}) for member in self.members}
         return {"members": members, "unit": self.unit, "cases": self.cases}
 
 
-def certified(
+def certify_judges(
     members: Sequence[tuple[str, Judge]],
     cases: Iterable[Case],
     evidence: Evidence,
@@ -82,100 +85,104 @@ def certified(
     delta: float = 0.05,
     seed: int = 0,
 ) -> CertifiedCascade:
-    """The cascade of these judges, certified on the cases that have a label.
+    """The cascade of these judges, certified on the cases with a label.
 
     Args:
-        members: name (a program's, or a file) and judge, the cheapest first; they are not changed.
-        cases: pairs or choices, those without a label are left out.
-        risk, delta, seed: as `certify` takes them.
+        members: name (of a program or a file) and judge, the cheapest first; they are not changed.
+        cases: pairs or choices; those without a label are left out.
+        risk, delta, seed: as in `certify`.
 
     Raises:
-        DataError: no labelled case, those that a member was compiled from, or a member without certainties.
+        DataError: no labelled case, a case that a member was compiled on, or a member without certainties.
         Interrupted, BudgetSpent, Infrastructure: see `evidence.Evidence.of`.
     """
     labelled = [case for case in cases if case.label is not None and case.label.winner is not None]
     if not labelled:
         raise DataError("cascade: no pair or choice with a label. Give cases that people have labelled.")
-    told = digest_of(labelled)
+    data = digest_of(labelled)
     _refuse_seen([name for name, _ in members], labelled)
     labelled.sort(key=lambda case: case.id)
-    runs = [_judged(name, judge, labelled, told, evidence) for name, judge in members]
+    runs = [_judged(name, judge, labelled, data, evidence) for name, judge in members]
     unit, costs = _costs(runs)
     certificate = certify_cascade(
         [_stage(name, run) for (name, _), run in zip(members, runs, strict=True)],
         risk=risk, delta=delta, costs=costs, groups=[case.split_key for case in labelled], seed=seed,
     )  # fmt: skip
     names = [f"{number} {judge_title(name)}" for number, (name, _) in enumerate(members, start=1)]
-    rows = zip(names, _shares(certificate, len(members)), map(_accuracy, runs), costs, strict=True)
+    rows = zip(names, _by_member(certificate, len(members)), map(_accuracy, runs), costs, strict=True)
     return CertifiedCascade(
         judge=_cascade([judge for _, judge in members], certificate),
         certificate=certificate,
         members=tuple(
-            Member(name=name, threshold=threshold, asked=asked, decided=decided, accuracy=accuracy, cost=price)
-            for name, (threshold, asked, decided), accuracy, price in rows
+            CascadeMember(
+                name=name, threshold=threshold, reached=reached, decided=decided, accuracy=accuracy, cost=price
+            )
+            for name, (threshold, reached, decided), accuracy, price in rows
         ),
         unit=unit,
-        cases=seen_cases(labelled),
+        cases=case_fingerprints(labelled),
     )
 
 
 def _refuse_seen(names: Iterable[str], cases: Sequence[Case]) -> None:
-    """Refuse judge files that were made of some of these cases."""
+    """Raise DataError for a judge file that was compiled on some of these cases."""
     for name in names:
-        told = read(name).training.get("cases") if name.endswith(JUDGE_SUFFIX) else None
-        if seen := len(cases) - len(unseen(cases, told)):
+        fingerprints = read(name).training.get("cases") if name.endswith(JUDGE_SUFFIX) else None
+        if seen := len(cases) - len(exclude_seen(cases, fingerprints)):
             raise DataError(
-                f"cascade: {name} was made of {seen:,} of these {len(cases):,} cases, so that it is surer of them than "
-                "of others. Certify on labelled cases that are new to every member."
+                f"cascade: {name} was compiled on {seen:,} of these {len(cases):,} cases, so it is more certain of "
+                "them than of others. Certify on labelled cases that are new to every member."
             )
 
 
 def _judged(name: str, judge: Judge, cases: Sequence[Case], data: str, evidence: Evidence) -> list[Judged]:
-    """The member's verdicts, as its head decides them, kept apart from those of other judges and other cases."""
-    part = f"{judge_title(name)}-{digest({'cases': data, 'judge': to_record(plain(judge)).model_dump_json()})}"
-    run = evidence.decided(judge, cases, part)
-    evidence.telling.step("judged", f"{judge_title(name)}: {len(run):,} cases")
+    """The member's verdicts with its head, in a run folder for this judge and these cases."""
+    part = f"{judge_title(name)}-{digest({'cases': data, 'judge': to_record(without_head(judge)).model_dump_json()})}"
+    run = evidence.with_head(judge, cases, part)
+    evidence.progress.step("judged", f"{judge_title(name)}: {len(run):,} cases")
     return run
 
 
 def _stage(name: str, run: Sequence[Judged]) -> tuple[list[float], list[bool]]:
-    """Certainty, NaN for no verdict, and whether people say the same."""
-    sure = [math.nan if one.status != "scored" or one.certainty is None else one.certainty for one in run]
-    if all(map(math.isnan, sure)):
+    """The member's certainties and whether its verdicts equal the labels; raises DataError if it has no certainty."""
+    certainties, correct = judge_evidence(run)
+    if all(map(math.isnan, certainties)):
         raise DataError(
             f"cascade: {name} gave no verdict with a certainty, so it can never decide. Compile it, for a head that "
             "gives one, or leave it out."
         )
-    return sure, [one.winner == one.human_winner for one in run]
+    return certainties, correct
 
 
 def _costs(runs: Sequence[Sequence[Judged]]) -> tuple[Unit, list[float]]:
-    """What a verdict of each judge costs: tokens where these are known of all."""
-    read_runs = [run_arrays(run) for run in runs]
-    tokens = [cost_per_verdict(run, "tokens") for run in read_runs]
-    return (
-        ("calls", [cost_per_verdict(run) for run in read_runs]) if any(map(math.isnan, tokens)) else ("tokens", tokens)
-    )
+    """The cost of a verdict of each judge: in tokens if these are known for all, else in calls."""
+    arrays = [run_arrays(run) for run in runs]
+    tokens = [cost_per_verdict(run, "tokens") for run in arrays]
+    return ("calls", [cost_per_verdict(run) for run in arrays]) if any(map(math.isnan, tokens)) else ("tokens", tokens)
 
 
 def _accuracy(run: Sequence[Judged]) -> Measure:
-    scored = [one for one in run if one.status == "scored"]
-    hits = [one.winner == one.human_winner for one in scored]
-    return proportion_measure("accuracy", hits, [one.group for one in scored], "the verdict equals the human label")
+    scored = [judged for judged in run if judged.status == "scored"]
+    hits = [judged.winner == judged.human_winner for judged in scored]
+    return proportion_measure(
+        "accuracy", hits, [judged.group for judged in scored], "the verdict equals the human label"
+    )
 
 
-def _shares(certificate: CascadeCertificate, judges: int) -> Iterable[tuple[float | None, float | None, float | None]]:
-    """Threshold, share asked and share decided of each judge."""
+def _by_member(
+    certificate: CascadeCertificate, judges: int
+) -> Iterable[tuple[float | None, float | None, float | None]]:
+    """Threshold, proportion reached and proportion decided of each judge."""
     if not certificate.thresholds:
         return [(None, None, None)] * judges
-    return zip(certificate.thresholds, certificate.asked, certificate.decided, strict=True)
+    return zip(certificate.thresholds, certificate.reached, certificate.decided, strict=True)
 
 
 def _cascade(judges: Sequence[Judge], certificate: CascadeCertificate) -> Cascade | None:
     if not certificate.thresholds:
         return None
-    asked = [(judge, one) for judge, one in zip(judges, certificate.thresholds, strict=True) if one is not None]
-    members = [judge.deepcopy() for judge, _ in asked]
+    used = [(judge, value) for judge, value in zip(judges, certificate.thresholds, strict=True) if value is not None]
+    members = [judge.deepcopy() for judge, _ in used]
     for member in members:
         member.threshold = None
-    return Cascade(members, thresholds=[threshold for _, threshold in asked])
+    return Cascade(members, thresholds=[threshold for _, threshold in used])

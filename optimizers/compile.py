@@ -21,15 +21,15 @@ from ..judging.heads import Head
 from ..judging.judge import Judge
 from ..judging.judge_file import save
 from ..programs.baselines import Longer, Majority, ReviewerAverage
-from .certificates.certify import Certificate, certify, check
+from .certificates.certify import Certificate, certify, check, judge_evidence
 from .checkpoints import Steps
-from .cost_account import Spending
-from .evidence import Evidence, Interrupted, Telling, digest, digest_of, plain, seen_cases, with_head
+from .cost_account import CostAccount
+from .evidence import Evidence, Interrupted, ProgressCallbacks, identity, with_head, without_head
+from .fingerprints import case_fingerprints, digest, digest_of
 from .head.fit import TooFewVerdicts, fit
 from .objective import objective_for
 from .prompts.prompt_state import demonstrated
 from .recipe import Recipe
-from .record_run import identity
 from .result import COMPILED, UNCOMPILED, Result, compare_on_test
 from .search_steps import Searches, check_prompts, searched_space
 from .training_record import training_record
@@ -80,7 +80,7 @@ class Compiler:
         budget: of this call; searches leave enough of it for the test.
 
     Attributes:
-        spending: what this compilation has cost so far.
+        account: what this compilation has cost so far.
 
     Raises:
         TooFewLabels: fewer than 40 labelled cases.
@@ -99,9 +99,14 @@ class Compiler:
         baseline: Judge | None = None,
         workers: int = 2,
         budget: Budget | None = None,
-        telling: Telling | None = None,
+        progress: ProgressCallbacks | None = None,
     ) -> None:
-        self.judge, self.recipe, self.workers, self.telling = plain(judge), recipe, workers, telling or Telling()
+        self.judge, self.recipe, self.workers, self.progress = (
+            without_head(judge),
+            recipe,
+            workers,
+            progress or ProgressCallbacks(),
+        )
         self.baseline = baseline
         self.cases = [case for case in cases if case.label is not None]
         if repeated := [name for name, times in Counter(case.id for case in self.cases).items() if times > 1]:
@@ -115,12 +120,12 @@ class Compiler:
         space = searched_space(recipe, self.judge)
         check_prompts(recipe, self.judge, self.objective, workers)
         self.steps = Steps(folder, self._identity())
-        self.spending = Spending(folder / "spent.json", budget)
-        self.evidence = Evidence(folder / "evidence", self.spending, self.telling, workers)
+        self.account = CostAccount(folder / "spent.json", budget)
+        self.evidence = Evidence(folder / "evidence", self.account, self.progress, workers)
         self.parts = self._split()
         self.searches = Searches(
-            recipe, self.objective, space, self.parts, int(baseline is not None), self.steps, self.spending,
-            self.evidence, self.telling, workers,
+            recipe, self.objective, space, self.parts, int(baseline is not None), self.steps, self.account,
+            self.evidence, self.progress, workers,
         )  # fmt: skip
         self._best: Judge | None = None
 
@@ -131,7 +136,7 @@ class Compiler:
             Interrupted: it was stopped.
             BudgetSpent: before the test was done; the same call with more goes on.
         """
-        with self.spending.sitting():
+        with self.account.session():
             variants = self._learnt()
             final = variants[COMPILED]
             certificate = self._certified(final)
@@ -154,7 +159,7 @@ class Compiler:
             return {name: [case.id for case in part] for name, part in parts.items()}
 
         parts = {name: [by_id[one] for one in ids] for name, ids in self.steps.once("split", dealt).items()}
-        self.telling.step("split", ", ".join(f"{name} {len(part)}" for name, part in parts.items()))
+        self.progress.step("split", ", ".join(f"{name} {len(part)}" for name, part in parts.items()))
         return parts
 
     def _learnt(self) -> dict[str, Judge]:
@@ -194,9 +199,9 @@ class Compiler:
         try:
             told = self.steps.once(f"head-{digest(identity(judge))}", fitted)
         except TooFewVerdicts as error:
-            self.telling.step("head", f"left out: {error}")
+            self.progress.step("head", f"left out: {error}")
             return judge
-        self.telling.step("head", f"fitted to {told['head']['n']} cases: {told['head']['fitted']}")
+        self.progress.step("head", f"fitted to {told['head']['n']} cases: {told['head']['fitted']}")
         self._best = with_head(judge, HEADS.validate_python(told["head"]))
         return self._best
 
@@ -205,9 +210,9 @@ class Compiler:
         if not part:
             return None
 
-        sides = _certainties(self.evidence.decided(judge, part, "certify"))
+        sides = judge_evidence(self.evidence.with_head(judge, part, "certify"))
         if all(map(math.isnan, sides[0])):
-            self.telling.step("certify", "left out: no verdict has a certainty")
+            self.progress.step("certify", "left out: no verdict has a certainty")
             return None
 
         def made() -> dict[str, Any]:
@@ -217,7 +222,7 @@ class Compiler:
             ).model_dump(mode="json")
 
         certificate = Certificate.model_validate(self.steps.once("certificate", made))
-        self.telling.step("certify", certificate.told())
+        self.progress.step("certify", certificate.summary())
         return certificate
 
     def _tested(self, variants: Mapping[str, Judge], certificate: Certificate | None) -> Result:
@@ -226,21 +231,21 @@ class Compiler:
         def made() -> dict[str, Any]:
             runs: dict[str, Sequence[Judged]] = _told(ReviewerAverage(), part)
             if self.baseline is not None:
-                runs[self.baseline.name] = self.evidence.decided(self.baseline, part, "test")
+                runs[self.baseline.name] = self.evidence.with_head(self.baseline, part, "test")
             baselines = runs | _told(Longer(), part) | _told(Majority().fit(self.parts["train"]), part)
-            runs |= {name: self.evidence.decided(judge, part, "test") for name, judge in variants.items()}
+            runs |= {name: self.evidence.with_head(judge, part, "test") for name, judge in variants.items()}
             found = compare_on_test(
                 runs, self.objective, baselines=baselines, seed=self.recipe.seed, identity=identity(self.judge)
             )
             if certificate is not None and certificate.threshold is not None:
-                sides = _certainties(runs[COMPILED])
+                sides = judge_evidence(runs[COMPILED])
                 kept = check(certificate, *sides, groups=[case.split_key for case in part], seed=self.recipe.seed)
                 found = found.model_copy(update={"threshold_check": kept})
             self.steps.settle()
             return found.model_dump(mode="json")
 
         tested = Result.model_validate(self.steps.once("test", made))
-        self.telling.step("test", tested.summary)
+        self.progress.step("test", tested.summary)
         return tested
 
     @property
@@ -257,14 +262,8 @@ class Compiler:
 
     def _training(self, tested: Result | None, certificate: Certificate | None) -> dict[str, Any]:
         parts = {name: len(part) for name, part in self.parts.items()}
-        origin = {"parts": parts, "cases": seen_cases(self.cases), "seed": self.recipe.seed}
-        return training_record(tested, certificate, origin=origin, spent=self.spending.total)
-
-
-def _certainties(verdicts: Sequence[Judged]) -> tuple[list[float], list[bool]]:
-    """(n,) certainties, NaN without a verdict, and whether people said the same."""
-    sure = [math.nan if one.status != "scored" or one.certainty is None else one.certainty for one in verdicts]
-    return sure, [one.winner == one.human_winner for one in verdicts]
+        origin = {"parts": parts, "cases": case_fingerprints(self.cases), "seed": self.recipe.seed}
+        return training_record(tested, certificate, origin=origin, spent=self.account.total)
 
 
 def _told(judge: Judge, part: Sequence[Case]) -> dict[str, Sequence[Judged]]:

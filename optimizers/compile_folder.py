@@ -27,7 +27,7 @@ from ..judging.judge_file import JudgeFile, read
 from ..judging.registry import JUDGE_SUFFIX
 from .certificates.certificate import Certificate
 from .checkpoints import FORMAT, other_format
-from .cost_account import Spent
+from .cost_account import TotalCost
 from .prompts.candidate_selection import Trial
 from .prompts.prompt_state import Wording
 from .result import Result
@@ -68,7 +68,7 @@ class Compilation:
     identity: Mapping[str, Any]
     result: Result
     parts: Mapping[str, int]
-    spent: Spent | None = None
+    spent: TotalCost | None = None
     head: Head | None = None
     prompts: PromptSearch | None = None
     structure: Searched | None = None
@@ -113,7 +113,7 @@ def read_compilation(folder: Path) -> Compilation:
         identity=identity,
         result=result,
         parts={name: len(ids) for name, ids in read_json(folder / "split.json").items()},
-        spent=_record(folder / "spent.json", Spent),
+        spent=_record(folder / "spent.json", TotalCost),
         head=_head(folder, judge_file),
         prompts=_parsed(folder / "prompts.json", PromptSearch, searches["prompts"]) if "prompts" in begun else None,
         structure=_parsed(folder / "structure.json", Searched, structure) if "structure" in begun else None,

@@ -1,7 +1,7 @@
-"""What a compilation costs: over all its sittings, and what a search must leave for the test.
+"""The cost of a compilation over all its sessions, and the reserve that a search must leave for the test.
 
-A budget limits one sitting, as with `dicast judge`. A search that used it up would leave a judge that nobody tested, so
-searches get what is left when the verdicts that are still to come are paid for, by the cost of those recorded so far.
+A budget limits one session, as in `dicast judge`. A search that used it up would leave an untested judge. So a search
+gets what remains after the verdicts that follow it are paid, at the mean cost of the verdicts recorded so far.
 """
 
 import json
@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from ..data import Judged, Usage
 from ..data.case import Record
@@ -22,27 +22,22 @@ from ..engines.jsonl import write_whole
 from ..engines.ledger import Budget, Ledger, charge_to
 from ..evaluation.run_arrays import RunArrays
 
-SAVED_EVERY = 2.0  # seconds: a kill forgets no more
+SAVED_EVERY = 2.0  # seconds; a kill loses at most this much
 
 
-class Spent(Record):
-    """The cost of all sittings.
+class TotalCost(Record):
+    """The cost of all sessions of a compilation."""
 
-    Attributes:
-        minutes: of wall time.
-        recorded: verdicts that were judged for evidence, and `recording`, the minutes that took.
-    """
-
-    usage: Usage = Usage()
-    minutes: float = 0.0
-    sittings: int = 0
-    recorded: int = 0
-    recording: float = 0.0
+    usage: Usage = Field(default=Usage(), description="LM calls, tokens and money")
+    minutes: float = Field(default=0.0, description="wall time")
+    sessions: int = Field(default=0, description="calls of the command that judged something")
+    recorded: int = Field(default=0, description="verdicts that were judged for evidence")
+    recording: float = Field(default=0.0, description="minutes of wall time for these verdicts")
 
 
 @dataclass(frozen=True)
 class PerVerdict:
-    """The mean cost of one verdict of a judge; tokens and money count what the cache answered as if it were paid."""
+    """The mean cost of a judge's verdict; cached answers count as if they were paid."""
 
     calls: float
     tokens: float
@@ -50,15 +45,15 @@ class PerVerdict:
 
     @classmethod
     def of(cls, verdicts: Sequence[Judged]) -> "PerVerdict":
-        usage = sum((one.usage for one in verdicts), Usage())
-        n, asked = max(1, len(verdicts)), usage.calls + usage.cached
-        cost = asked * (usage.cost or 0.0) / max(1, usage.calls)
-        return cls(calls=asked / n, tokens=(usage.total_tokens or 0.0) / n, cost=cost / n)
+        usage = sum((verdict.usage for verdict in verdicts), Usage())
+        n, calls = max(1, len(verdicts)), usage.calls + usage.cached
+        cost = calls * (usage.cost or 0.0) / max(1, usage.calls)
+        return cls(calls=calls / n, tokens=(usage.total_tokens or 0.0) / n, cost=cost / n)
 
 
 @dataclass
-class _Account(Ledger):
-    """A ledger that tells of each charge."""
+class _ReportingLedger(Ledger):
+    """A ledger that calls `charged` after each charge."""
 
     charged: Callable[[], None] = field(default=lambda: None, repr=False)
 
@@ -67,28 +62,28 @@ class _Account(Ledger):
         self.charged()
 
 
-class Spending:
-    """The account of one compilation, kept in a file.
+class CostAccount:
+    """The account of one compilation, stored in a file.
 
     Args:
-        path: of the account; one that is there is gone on with.
-        budget: of this sitting.
+        path: of the account; an existing one is continued.
+        budget: of this session.
     """
 
     def __init__(self, path: Path, budget: Budget | None = None) -> None:
-        self.path, self.ledger = path, _Account(budget or Budget(), charged=self._save_now_and_then)
+        self.path, self.ledger = path, _ReportingLedger(budget or Budget(), charged=self._save_now_and_then)
         self._saving = threading.Lock()
         self._before = _read(path)
         self._started = self._saved = time.monotonic()
         self._recorded, self._recording = 0, 0.0
 
     @property
-    def total(self) -> Spent:
+    def total(self) -> TotalCost:
         before = self._before
-        return Spent(
+        return TotalCost(
             usage=before.usage + self.ledger.total,
             minutes=before.minutes + (time.monotonic() - self._started) / 60,
-            sittings=before.sittings + 1,
+            sessions=before.sessions + 1,
             recorded=before.recorded + self._recorded,
             recording=before.recording + self._recording,
         )
@@ -103,8 +98,8 @@ class Spending:
             self.save()
 
     @contextmanager
-    def sitting(self) -> Iterator[None]:
-        """Charge what is done inside, and keep the account however it ends; one that did nothing does not count."""
+    def session(self) -> Iterator[None]:
+        """Charge the work inside, and save the account however it ends; a session without any work does not count."""
         try:
             with charge_to(self.ledger):
                 yield
@@ -114,36 +109,36 @@ class Spending:
 
     @contextmanager
     def recording(self) -> Iterator[Callable[[Judged], None]]:
-        """Takes the verdicts that are judged inside, to learn how fast this machine judges."""
+        """Gives a function that counts the verdicts judged inside, to measure how fast this machine judges."""
         started, before = time.monotonic(), self._recording
 
-        def counted(judged: Judged) -> None:
+        def count(judged: Judged) -> None:
             self._recorded += 1
             self._recording = before + (time.monotonic() - started) / 60
 
-        yield counted
+        yield count
 
     @contextmanager
-    def with_reserve(self, each: PerVerdict, verdicts: float) -> Iterator[Budget]:
-        """Inside, as much may be spent as leaves enough for so many verdicts afterwards; gives what that is."""
-        left = self._less(each, verdicts)
+    def with_reserve(self, price: PerVerdict, verdicts: float) -> Iterator[Budget]:
+        """Limit the spending inside to what leaves enough for so many verdicts afterwards; gives that limit."""
+        left = self._remaining(price, verdicts)
         left = Budget(**{name: amount and max(0.0, amount) for name, amount in asdict(left).items()})
         with charge_to(Ledger(left, parent=self.ledger)):
             yield left
 
-    def affords(self, each: PerVerdict, verdicts: float) -> bool:
-        """Whether so many verdicts can still be paid."""
-        return all(amount is None or amount >= 0 for amount in asdict(self._less(each, verdicts)).values())
+    def affords(self, price: PerVerdict, verdicts: float) -> bool:
+        """Whether the budget can still pay so many verdicts."""
+        return all(amount is None or amount >= 0 for amount in asdict(self._remaining(price, verdicts)).values())
 
-    def _less(self, each: PerVerdict, verdicts: float) -> Budget:
-        """What is left of the budget when so many verdicts are paid; negative where it cannot pay them."""
+    def _remaining(self, price: PerVerdict, verdicts: float) -> Budget:
+        """The budget that remains after so many verdicts are paid; negative amounts if it cannot pay them."""
         budget, used, spent = self.ledger.budget, self.ledger.total, self.total
         pace = spent.recording / spent.recorded if spent.recorded else 0.0
         elapsed = (time.monotonic() - self._started) / 60
         return Budget(
-            calls=_left(budget.calls, used.calls, verdicts * each.calls),
-            tokens=_left(budget.tokens, used.prompt_tokens + used.completion_tokens, verdicts * each.tokens),
-            cost=_left(budget.cost, used.cost or 0.0, verdicts * each.cost),
+            calls=_left(budget.calls, used.calls, verdicts * price.calls),
+            tokens=_left(budget.tokens, used.prompt_tokens + used.completion_tokens, verdicts * price.tokens),
+            cost=_left(budget.cost, used.cost or 0.0, verdicts * price.cost),
             minutes=_left(budget.minutes, elapsed, verdicts * pace),
         )
 
@@ -165,9 +160,9 @@ def _left(limit: float | None, used: float, reserve: float) -> float | None:
     return None if limit is None else limit - used - reserve
 
 
-def _read(path: Path) -> Spent:
-    """The account of earlier sittings; a new one where there is none that can be read: it only informs."""
+def _read(path: Path) -> TotalCost:
+    """The account of earlier sessions; a new one if there is none, or none that can be read, as it only informs."""
     try:
-        return Spent.model_validate_json(path.read_text(encoding="utf-8"))
+        return TotalCost.model_validate_json(path.read_text(encoding="utf-8"))
     except (OSError, ValidationError):
-        return Spent()
+        return TotalCost()

@@ -1,26 +1,34 @@
-"""The verdicts of a compilation: each judge's on each part, judged once and kept; heads decide offline."""
+"""The evidence of a compilation: each judge runs once over each part, and its verdicts are stored.
+
+Heads are fitted to stored verdicts without a call. Verdicts are stored in run folders like those of `dicast judge`: a
+kill loses nothing, `dicast evaluate` reads them, and a second run continues.
+"""
 
 import copy
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..data import Case, Judged
+from ..engines.batch import RunFolder, read_verdicts, run_cases
 from ..errors import Infrastructure
 from ..judging.heads import Head
 from ..judging.judge import Judge
-from .cost_account import Spending
-from .record_run import OnVerdict, identity, record
+from ..judging.judge_record import to_record
+from .cost_account import CostAccount
+from .fingerprints import digest
+
+OnVerdict = Callable[[Judged], None]
 
 
 class Interrupted(Exception):
-    """Somebody asked to stop; what is done is kept, and the same command goes on.
+    """The user stopped the compilation; finished work is stored, and the same command continues.
 
     Args:
-        best: the best judge so far, where there is one beyond what the steps before have given.
+        best: the best judge so far, if it is better than the judge of the finished steps.
     """
 
     def __init__(self, best: Judge | None = None) -> None:
@@ -29,115 +37,128 @@ class Interrupted(Exception):
 
 
 @dataclass
-class Telling:
-    """Where a compilation tells how far it is."""
+class ProgressCallbacks:
+    """How a compilation reports its progress, and how it is stopped.
 
-    step: Callable[[str, str], None] = lambda name, told: None
+    Attributes:
+        step: called with the name of a step and a line about it.
+        on_verdict: called with each new verdict, from any thread.
+        stop: when set, no further case is judged.
+    """
+
+    step: Callable[[str, str], None] = lambda name, text: None
     on_verdict: OnVerdict | None = None
     stop: threading.Event = field(default_factory=threading.Event)
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What judges said of the cases of one compilation.
+    """The verdicts of the judges of one compilation.
 
     Args:
         folder: holds a run folder for each judge and part.
-        workers: cases at once.
+        workers: cases in flight.
     """
 
     folder: Path
-    spending: Spending
-    telling: Telling
+    account: CostAccount
+    progress: ProgressCallbacks
     workers: int
-    _known: dict[Path, dict[str, Judged]] = field(default_factory=dict, repr=False)
+    _verdicts: dict[Path, dict[str, Judged]] = field(default_factory=dict, repr=False)
 
     def of(self, judge: Judge, cases: Sequence[Case], part: str) -> list[Judged]:
-        """The judge's own verdicts, without head and threshold; whenever they are asked for, the same.
+        """The judge's verdicts without head and threshold; the same at every call.
 
         Raises:
-            Interrupted: it was stopped before all were judged.
+            Interrupted: the compilation was stopped before all cases were judged.
             Infrastructure: the server failed at every case, twice; or see `engines.batch.run_cases`.
             BudgetSpent: see there.
         """
-        bare = plain(judge)
-        folder = self.folder / f"{part}-{digest(identity(bare))}"
-        known = self._known.setdefault(folder, {})
-        if any(case.id not in known for case in cases):
-            found = self._recorded(bare, cases, folder)
-            if any(_of_the_server(judged) for judged in found):
-                found = self._recorded(bare, cases, folder)  # which asks those again
-            if found and all(map(_of_the_server, found)):
-                raise Infrastructure(found[0].detail)
-            for judged in found:
-                known.setdefault(judged.case_id, judged)
-        return [known[case.id] for case in cases]
+        judge = without_head(judge)
+        folder = self.folder / f"{part}-{digest(identity(judge))}"
+        verdicts = self._verdicts.setdefault(folder, {})
+        if any(case.id not in verdicts for case in cases):
+            recorded = self._record(judge, cases, folder)
+            if any(map(_failed_on_server, recorded)):
+                recorded = self._record(judge, cases, folder)  # a second run judges the failed cases again
+            if recorded and all(map(_failed_on_server, recorded)):
+                raise Infrastructure(recorded[0].detail)
+            for judged in recorded:
+                verdicts.setdefault(judged.case_id, judged)
+        return [verdicts[case.id] for case in cases]
 
-    def _recorded(self, bare: Judge, cases: Sequence[Case], folder: Path) -> list[Judged]:
-        with self.spending.recording() as counted:
+    def _record(self, judge: Judge, cases: Sequence[Case], folder: Path) -> list[Judged]:
+        with self.account.recording() as count:
 
             def on_verdict(judged: Judged) -> None:
-                counted(judged)
-                if self.telling.on_verdict is not None:
-                    self.telling.on_verdict(judged)
+                count(judged)
+                if self.progress.on_verdict is not None:
+                    self.progress.on_verdict(judged)
 
-            found = record(bare, cases, folder, workers=self.workers, on_verdict=on_verdict, stop=self.telling.stop)
-        if len(found) < len(cases):
+            recorded = record(judge, cases, folder, self.workers, on_verdict=on_verdict, stop=self.progress.stop)
+        if len(recorded) < len(cases):
             raise Interrupted
-        return found
+        return recorded
 
-    def decided(self, judge: Judge, cases: Sequence[Case], part: str) -> list[Judged]:
-        """The verdicts as the judge's head decides them; none is abstained."""
+    def with_head(self, judge: Judge, cases: Sequence[Case], part: str) -> list[Judged]:
+        """The verdicts after the judge's head, without abstention."""
         verdicts = self.of(judge, cases, part)
         if judge.head is None:
             return verdicts
-        return [Judged.of(case, judge.head(case, one)) for case, one in zip(cases, verdicts, strict=True)]
+        return [Judged.of(case, judge.head(case, judged)) for case, judged in zip(cases, verdicts, strict=True)]
 
 
-def _of_the_server(judged: Judged) -> bool:
-    return judged.reason == "infrastructure"
+def record(
+    judge: Judge,
+    cases: Sequence[Case],
+    folder: Path,
+    workers: int,
+    *,
+    on_verdict: OnVerdict,
+    stop: threading.Event | None = None,
+) -> list[Judged]:
+    """The verdicts of these cases, in their order; cases whose verdict the folder holds are not judged again.
+
+    A folder belongs to one judge. Cases may be added later. If `stop` was set, the cases that were not judged are
+    missing.
+
+    Raises:
+        RunError: the folder holds verdicts of another judge.
+        BudgetSpent, Infrastructure: see `engines.batch.run_cases`; finished verdicts are stored.
+    """
+    run = RunFolder(folder)
+    with run.locked():
+        run.open({"identity": identity(judge), "scale": judge.score_scale})
+        run_cases(judge, cases, run, workers=workers, on_verdict=on_verdict, stop=stop)
+        verdicts = {judged.case_id: judged for judged in read_verdicts(folder)} if run.verdicts.exists() else {}
+    return [verdicts[case.id] for case in cases if case.id in verdicts]
 
 
-def plain(judge: Judge) -> Judge:
-    """A copy without head and threshold: what evidence is recorded of."""
-    bare: Judge = judge.deepcopy()
-    bare.head, bare.threshold = None, None
-    return bare
+def identity(judge: Judge) -> dict[str, Any]:
+    """What evidence depends on: all that a judge file holds of the judge but its head and threshold; files that its
+    settings name count by their content."""
+    content = to_record(judge).model_dump_json(exclude={"head", "threshold"})
+    return {
+        "judge": judge.name,
+        "settings": judge.settings(),
+        "lm": " + ".join(dict.fromkeys(stage.model for stage in judge.stages())) or "none",
+        "data": hashlib.sha256(content.encode()).hexdigest(),
+    }
+
+
+def without_head(judge: Judge) -> Judge:
+    """A copy without head and threshold."""
+    plain_judge: Judge = judge.deepcopy()
+    plain_judge.head, plain_judge.threshold = None, None
+    return plain_judge
 
 
 def with_head(judge: Judge, head: Head) -> Judge:
-    """A copy with this head."""
-    headed = plain(judge)
+    """A copy with this head and without a threshold."""
+    headed = without_head(judge)
     headed.head = copy.deepcopy(head)
     return headed
 
 
-def digest(told: Mapping[str, Any]) -> str:
-    """Twelve hex digits that tell two of these apart."""
-    return hashlib.sha256(repr(sorted(told.items())).encode()).hexdigest()[:12]
-
-
-def digest_of(cases: Iterable[Case]) -> str:
-    """SHA-256, in hex, of labelled cases in their order: which judge learnt from which cases."""
-    told = "\n".join(case.model_dump_json() for case in cases)
-    return hashlib.sha256(told.encode()).hexdigest()
-
-
-def seen_cases(cases: Sequence[Case]) -> str:
-    """What a judge file keeps of its cases, in a line: `digest_of` all, then twelve hex digits of each."""
-    return " ".join([digest_of(cases), *sorted(map(_shown, cases))])
-
-
-def unseen(cases: Sequence[Case], told: object) -> list[Case]:
-    """The cases that are not among those of a judge file's line, whatever their order, ids and labels."""
-    if not isinstance(told, str):
-        return list(cases)
-    whole, *each = told.split() or [""]
-    seen = set(each)
-    return [] if digest_of(cases) == whole else [case for case in cases if _shown(case) not in seen]
-
-
-def _shown(case: Case) -> str:
-    """Twelve hex digits of what a judge is shown of a case, its candidates in either order."""
-    about = case.model_dump_json(include={"query", "history", "profile", "aspect"})
-    return digest({"about": about, "texts": sorted(candidate.text for candidate in case.candidates)})
+def _failed_on_server(judged: Judged) -> bool:
+    return judged.reason == "infrastructure"

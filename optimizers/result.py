@@ -11,7 +11,7 @@ from ..evaluation.compare import compare
 from ..evaluation.evaluate import evaluate
 from ..evaluation.results import Comparison, Evaluation, Measure, PairedTest
 from ..evaluation.run_arrays import run_arrays
-from .certificates.certificate import Check
+from .certificates.certificate import ThresholdCheck
 from .cost_account import cost_per_verdict
 from .objective import DEFAULTS, OBJECTIVES, TEXTS, Objective, paired_tests
 
@@ -40,7 +40,7 @@ class Result(Record):
     )
     outcome: Outcome = Field(description="compiled against uncompiled on the objective, significant at 5 % or not")
     summary: str = Field(description="the outcome in one sentence")
-    threshold_check: Check | None = Field(
+    threshold_check: ThresholdCheck | None = Field(
         default=None, description="the certified threshold on the test part; None without a threshold"
     )
 

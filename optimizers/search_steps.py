@@ -14,8 +14,8 @@ from ..engines.ledger import Budget
 from ..errors import BudgetSpent
 from ..judging.judge import Judge
 from .checkpoints import Steps
-from .cost_account import PerVerdict, Spending
-from .evidence import Evidence, Interrupted, Telling
+from .cost_account import CostAccount, PerVerdict
+from .evidence import Evidence, Interrupted, ProgressCallbacks
 from .head.fit import TooFewVerdicts
 from .objective import Objective
 from .prompts.prompt_state import Wording, worded, wordings_of
@@ -42,9 +42,9 @@ class Searches:
     parts: Mapping[str, Sequence[Case]]
     plain: int
     steps: Steps
-    spending: Spending
+    account: CostAccount
     evidence: Evidence
-    telling: Telling
+    progress: ProgressCallbacks
     workers: int
 
     @property
@@ -69,10 +69,10 @@ class Searches:
                     self.parts["train"],
                     self.parts["select"],
                     self.recipe.prompt_options(self.objective.name, self.workers, budget),
-                    on_trial=lambda trial: self.telling.step("prompts", trial.told()),
-                    stop=self.telling.stop,
+                    on_trial=lambda trial: self.progress.step("prompts", trial.told()),
+                    stop=self.progress.stop,
                 )
-            if found.stopped == INTERRUPTED or self.telling.stop.is_set():
+            if found.stopped == INTERRUPTED or self.progress.stop.is_set():
                 raise Interrupted
             wordings = {path: one.model_dump(mode="json") for path, one in wordings_of(found.judge).items()}
             trials = [trial.model_dump(mode="json") for trial in found.trials]
@@ -86,7 +86,7 @@ class Searches:
             told = self.steps.once("prompts", lambda: none, cut_short=bool)
         except KeyboardInterrupt:  # stopped before the judge as it stands was measured
             raise Interrupted from None
-        self.telling.step("prompts", _told(told, self.objective))
+        self.progress.step("prompts", _told(told, self.objective))
         if not told["chosen"]:
             return judge
         return worded(judge, {path: Wording.model_validate(one) for path, one in told["wordings"].items()})
@@ -127,10 +127,10 @@ class Searches:
                     seed=self.recipe.seed,
                     fit_head=self.recipe.head,
                     prefer=self.recipe.prefer,
-                    affords=lambda trial: self.spending.affords(self._price(judge), rest(trial)),
-                    on_trial=lambda trial: self.telling.step("structure", trial.told()),
+                    affords=lambda trial: self.account.affords(self._price(judge), rest(trial)),
+                    on_trial=lambda trial: self.progress.step("structure", trial.told()),
                 )
-            if found.ended == "interrupted" or self.telling.stop.is_set():
+            if found.ended == "interrupted" or self.progress.stop.is_set():
                 raise Interrupted(None if again else with_settings(judge, found.settings))
             return {**found.model_dump(mode="json"), "settings": found.settings, "told": found.told()}
 
@@ -140,19 +140,19 @@ class Searches:
             none: dict[str, Any] = {"trials": [], "settings": {}, "told": [("ended", "budget")]}
             told = self.steps.once("structure", lambda: none, cut_short=bool)
         except TooFewVerdicts as error:
-            self.telling.step("structure", f"left out: {error}")
+            self.progress.step("structure", f"left out: {error}")
             return judge
         except KeyboardInterrupt:  # stopped before the judge as it stands was measured
             raise Interrupted from None
         for what, words in told["told"]:
-            self.telling.step("structure", f"{what}: {words}")
+            self.progress.step("structure", f"{what}: {words}")
         return with_settings(judge, told["settings"])
 
     # what the rest will cost
 
     def _leaving(self, judge: Judge, verdicts: float) -> AbstractContextManager[Budget]:
         """A context in which only so much is spent as leaves enough for so many of the judge's verdicts."""
-        return self.spending.with_reserve(self._price(judge), verdicts)
+        return self.account.with_reserve(self._price(judge), verdicts)
 
     def _price(self, judge: Judge) -> PerVerdict:
         return PerVerdict.of(self.evidence.of(judge, self.learn, "learn"))

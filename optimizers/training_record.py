@@ -5,14 +5,14 @@ from typing import Any
 
 from ..evaluation.drift import accuracy_record
 from .certificates.certificate import Certificate
-from .cost_account import Spent
+from .cost_account import TotalCost
 from .result import JudgeOnTest, Result
 
 SECTIONS = ("agreement", "correlation")  # of an evaluation: what the record keeps of it
 
 
 def training_record(
-    result: Result | None, certificate: Certificate | None, *, origin: Mapping[str, Any], spent: Spent
+    result: Result | None, certificate: Certificate | None, *, origin: Mapping[str, Any], spent: TotalCost
 ) -> dict[str, Any]:
     """The record as JSON; `dicast show` and `dicast check` read it.
 

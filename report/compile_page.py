@@ -142,7 +142,7 @@ def _sections(compilation: Compilation, *, with_charts: bool) -> Iterator[Sectio
     tried.words += map(no_budget, compilation.no_budget)
     if compilation.certificate is not None:
         check = compilation.result.threshold_check
-        certificate.words += [compilation.certificate.told(), *([check.told()] if check else [])]
+        certificate.words += [compilation.certificate.summary(), *([check.summary()] if check else [])]
     if with_charts:
         test.charts += _named([_forest(compilation)])
         calibration.charts += _reliability(compilation)

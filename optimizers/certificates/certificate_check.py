@@ -1,4 +1,4 @@
-"""Whether a cascade keeps what its certificate says, on labelled cases that came later."""
+"""Check the certificate of a cascade on labelled cases that came later."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,23 +10,23 @@ from pydantic import TypeAdapter, ValidationError
 
 from ...data import Judged
 from ...errors import DeclarationError
-from .certificate import CascadeCertificate, Certificate, Check, percent
+from .certificate import CascadeCertificate, Certificate, ThresholdCheck, percent
 from .certify import check_cascade
-from .fixed_sequence_test import kept_needed
+from .fixed_sequence_test import accepted_needed
 
 _KINDS: TypeAdapter[Certificate | CascadeCertificate] = TypeAdapter(Certificate | CascadeCertificate)
 
 
 @dataclass(frozen=True)
-class Standing:
-    """A certificate and what fresh labels say of it.
+class CertificateCheck:
+    """A certificate and its check on new labels.
 
     Attributes:
         margin: the excess over the certified risk that would matter, in (0, 1).
     """
 
     certificate: CascadeCertificate
-    check: Check
+    check: ThresholdCheck
     margin: float = 0.05
 
     def __post_init__(self) -> None:
@@ -35,60 +35,69 @@ class Standing:
 
     @property
     def outcome(self) -> Literal["agrees", "worse", "unknown"]:
-        """`worse`: more disagreement than certified is shown. `agrees`: the margin's excess is excluded. Else nothing
-        is."""
+        """`worse`: the disagreement is significantly above the certified risk. `agrees`: an excess of the margin is
+        excluded. `unknown`: neither is shown."""
         if self.check.holds is False:
             return "worse"
         return "agrees" if self.check.high is not None and self.check.high <= self._limit else "unknown"
 
     @cached_property
     def needed(self) -> int | None:
-        """Fresh labels, one a group, that exclude an excess of the margin with 80 % chance, should people disagree as
-        often as with the certificate's own; None where these are too many."""
-        then = self.certificate
-        kept = kept_needed(then.errors / then.kept, risk=self._limit, delta=then.delta / 2)
-        return None if kept is None else math.ceil(kept / then.coverage)
+        """New labels, one per group, that exclude an excess of the margin with 80 % power, if people disagree as often
+        as on the certificate's cases; None if more than 5,000 accepted verdicts would be needed."""
+        before = self.certificate
+        accepted = accepted_needed(before.errors / before.accepted, risk=self._limit, delta=before.delta / 2)
+        return None if accepted is None else math.ceil(accepted / before.coverage)
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """The sentences that a user reads."""
-        limit, told = percent(self._limit), self.check.told()
+        limit, sentence = percent(self._limit), self.check.summary()
         if self.outcome == "worse":
-            return f"{told} Certify it anew: dicast cascade."
+            return f"{sentence} Certify it again: dicast cascade."
         if self.outcome == "agrees":
-            return f"{told} A disagreement above {limit} is excluded."
+            return f"{sentence} A disagreement above {limit} is excluded."
         if self.needed is None:
-            return f"{told} One above {limit} is not excluded, and no 5,000 labels would do it; give a wider --margin."
+            return (
+                f"{sentence} One above {limit} is not excluded, and no 5,000 labels would do it; give a wider --margin."
+            )
         labels = "labels" if self.certificate.n == self.certificate.cases else "groups of labels"
-        return f"{told} One above {limit} is not excluded; {self.needed:,} {labels} would do it with 80 % chance."
+        return f"{sentence} One above {limit} is not excluded; {self.needed:,} {labels} would do it with 80 % power."
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, for JSON."""
-        needed = self.needed if self.outcome == "unknown" else None
-        told = {"outcome": self.outcome, "certificate": self.certificate.told(), "check": self.check.model_dump()}
-        return told | {"margin": self.margin, "needed": needed}
+        return {
+            "outcome": self.outcome,
+            "certificate": self.certificate.summary(),
+            "check": self.check.model_dump(),
+            "margin": self.margin,
+            "needed": self.needed if self.outcome == "unknown" else None,
+        }
 
     @property
     def _limit(self) -> float:
         return self.certificate.risk + self.margin
 
 
-def standing(certificate: CascadeCertificate, verdicts: Sequence[Judged], *, margin: float = 0.05) -> Standing:
-    """What the cascade's own verdicts of labelled cases say of its certificate.
+def check_certificate(
+    certificate: CascadeCertificate, verdicts: Sequence[Judged], *, margin: float = 0.05
+) -> CertificateCheck:
+    """The check of a cascade's certificate by the cascade's verdicts on labelled cases.
 
-    As its members were asked in turn, their verdicts are not all known; the cascade counts as one judge, who is sure of
-    what it decided and of nothing else.
+    A cascade does not ask every member about every case, so the members' verdicts are not all known. The cascade counts
+    as one judge with certainty 1 where it decided and 0 where it abstained.
     """
-    told = sorted(verdicts, key=lambda one: one.case_id)
-    decided = [float(one.status == "scored") for one in told]
-    right = [one.status == "scored" and one.winner == one.human_winner for one in told]
-    whole = certificate.model_copy(update={"thresholds": (1.0,)})
-    groups = [one.group or one.case_id for one in told]
-    return Standing(certificate, check_cascade(whole, [(decided, right)], groups=groups, seed=certificate.seed), margin)
+    ordered = sorted(verdicts, key=lambda verdict: verdict.case_id)
+    decided = [float(verdict.status == "scored") for verdict in ordered]
+    correct = [verdict.status == "scored" and verdict.winner == verdict.human_winner for verdict in ordered]
+    as_one = certificate.model_copy(update={"thresholds": (1.0,)})
+    groups = [verdict.group or verdict.case_id for verdict in ordered]
+    check = check_cascade(as_one, [(decided, correct)], groups=groups, seed=certificate.seed)
+    return CertificateCheck(certificate, check, margin)
 
 
-def read_certificate(told: Mapping[str, Any] | None) -> Certificate | CascadeCertificate | None:
-    """The certificate that a judge file holds as JSON; None where it holds none that is known."""
+def read_certificate(content: Mapping[str, Any] | None) -> Certificate | CascadeCertificate | None:
+    """The certificate that a judge file holds as JSON; None for no or an unknown certificate."""
     try:
-        return _KINDS.validate_python(told)
+        return _KINDS.validate_python(content)
     except ValidationError:
         return None

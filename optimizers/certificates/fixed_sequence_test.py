@@ -1,4 +1,4 @@
-"""Fixed-sequence testing: ever looser thresholds, each by the exact binomial, up to the first that is not rejected."""
+"""Fixed-sequence testing: ever looser thresholds, each by the exact binomial, until one is not rejected."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -13,193 +13,213 @@ from ...stats.resampling import Groups, group_codes, proportion
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
-Stages = Sequence[tuple[ArrayLike, ArrayLike]]
-Path = Sequence[tuple[float, ...]]
+JudgeEvidence = tuple[ArrayLike, ArrayLike]  # (n,) certainties of a judge, and (n,) whether it agrees with people
+ThresholdPath = Sequence[tuple[float, ...]]  # one threshold per judge at each step
 
-START_POWER, START_SHARE = 0.9, 0.1  # the chance that the start is rejected, the share of cases that it keeps
+START_POWER, START_COVERAGE = 0.9, 0.1  # the chance that the start is rejected, and the coverage at the start
 PLANNED_POWER = 0.8
-MOST_KEPT = 5_000  # verdicts to plan for
+MOST_ACCEPTED = 5_000  # verdicts to plan for
 CHUNK = 1 << 22  # truth values in memory at once
 
 
 @dataclass(frozen=True)
-class Cases:
-    """Judges' verdicts: certainty, -1 where there is none, and whether right; (judges, n) each.
+class CertaintyTable:
+    """The verdicts of judges on the same cases, one per group.
 
     Attributes:
-        given: the cases that these were drawn from, themselves where all were taken.
+        certainty: (judges, n), -1 without a verdict.
+        correct: (judges, n), whether the verdict equals the human label.
+        population: all available cases, from which these were sampled; None if all are used.
     """
 
-    sure: Floats
-    right: NDArray[np.bool_]
-    given: "Cases | None" = None
+    certainty: Floats
+    correct: NDArray[np.bool_]
+    population: "CertaintyTable | None" = None
 
     @property
-    def all(self) -> "Cases":
-        return self.given or self
+    def all(self) -> "CertaintyTable":
+        return self.population or self
 
     @property
     def n(self) -> int:
-        return len(self.sure[0])
+        return len(self.certainty[0])
 
     def decider(self, thresholds: tuple[float, ...]) -> Counts:
-        """(n,) the first judge that reaches its threshold; the number of judges where none does."""
-        reached = self.sure >= np.array(thresholds)[:, None]
+        """(n,) the first judge that reaches its threshold; the number of judges if none does."""
+        reached = self.certainty >= np.array(thresholds)[:, None]
         return np.where(reached.any(axis=0), reached.argmax(axis=0), len(thresholds))
 
-    def tally(self, path: Path) -> tuple[Counts, Counts, Floats]:
-        """What each step of a path keeps, how many of these disagree, and how many would, going by the certainties."""
+    def counts(self, path: ThresholdPath) -> tuple[Counts, Counts, Floats]:
+        """At every step of a path: the accepted verdicts, their errors, and the errors that the certainties predict."""
         most = max(1, CHUNK // self.n)
-        parts = [self._tally(np.array(path[step : step + most])) for step in range(0, len(path), most)]
-        kept, errors, expected = (np.concatenate(side) for side in zip(*parts, strict=True))
-        return kept, errors, expected
+        parts = [self._counts(np.array(path[step : step + most])) for step in range(0, len(path), most)]
+        accepted, errors, expected = (np.concatenate(side) for side in zip(*parts, strict=True))
+        return accepted, errors, expected
 
     def count(self, thresholds: tuple[float, ...]) -> tuple[int, int]:
-        """What one step keeps, and how many of these disagree."""
-        (kept,), (errors,), _ = (side.tolist() for side in self.tally([thresholds]))
-        return kept, errors
+        """The accepted verdicts of one step, and their errors."""
+        (accepted,), (errors,), _ = (side.tolist() for side in self.counts([thresholds]))
+        return accepted, errors
 
-    def _tally(self, thresholds: Floats) -> tuple[Counts, Counts, Floats]:
+    def _counts(self, thresholds: Floats) -> tuple[Counts, Counts, Floats]:
         steps, n = len(thresholds), self.n
-        kept, errors, expected = np.zeros(steps, np.int64), np.zeros(steps, np.int64), np.zeros(steps)
+        accepted, errors, expected = np.zeros(steps, np.int64), np.zeros(steps, np.int64), np.zeros(steps)
         left = np.ones((steps, n), dtype=bool)
-        for sure, right, reached in zip(self.sure, self.right, thresholds.T, strict=True):
-            decided = left & (sure >= reached[:, None])
-            kept += decided.sum(axis=1)
-            errors += (decided & ~right).sum(axis=1)
-            expected += decided @ (1 - sure)
+        for certainty, correct, threshold in zip(self.certainty, self.correct, thresholds.T, strict=True):
+            decided = left & (certainty >= threshold[:, None])
+            accepted += decided.sum(axis=1)
+            errors += (decided & ~correct).sum(axis=1)
+            expected += decided @ (1 - certainty)
             left &= ~decided
-        return kept, errors, expected
+        return accepted, errors, expected
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """A path, what each step keeps, and how far it was rejected."""
+class SequenceResult:
+    """The test of a path of thresholds.
 
-    cases: Cases
-    path: Path
-    kept: Counts
+    Attributes:
+        accepted, errors, p: of every step.
+        first: the step where the test starts.
+        last: the last step that was rejected; None if none was.
+        stop: the first step that was tested and not rejected; None if all were rejected.
+    """
+
+    table: CertaintyTable
+    path: ThresholdPath
+    accepted: Counts
     errors: Counts
     p: Floats
     first: int
-    last: int | None  # that was rejected
-    stop: int | None  # that was not
+    last: int | None
+    stop: int | None
     risk: float
     delta: float
 
     def at(self, step: int) -> dict[str, Any]:
-        return {"kept": int(self.kept[step]), "errors": int(self.errors[step]), "p": float(self.p[step])}
+        return {"accepted": int(self.accepted[step]), "errors": int(self.errors[step]), "p": float(self.p[step])}
 
     def changes(self) -> Iterator[int]:
-        """Steps that keep something, each but the last of those that keep and miss the same."""
+        """The steps that accept something, only the last of consecutive steps with the same counts."""
         for step in range(len(self.path)):
             same = step + 1 < len(self.path) and self.at(step) == self.at(step + 1)
-            if self.kept[step] and not same:
+            if self.accepted[step] and not same:
                 yield step
 
     def summary(self) -> dict[str, Any]:
         """The fields that all certificates have."""
-        n = self.cases.n
-        kept, errors, bound, needed, of_all = 0, 0, None, None, (0, 0)
+        n = self.table.n
+        accepted, errors, bound, needed, of_all = 0, 0, None, None, (0, 0)
         if self.last is not None:
-            kept, errors = int(self.kept[self.last]), int(self.errors[self.last])
-            bound = limits(errors, kept, 2 * self.delta)[1]
-            of_all = self.cases.all.count(self.path[self.last])
+            accepted, errors = int(self.accepted[self.last]), int(self.errors[self.last])
+            bound = exact_limits(errors, accepted, 2 * self.delta)[1]
+            of_all = self.table.all.count(self.path[self.last])
         elif self.stop is not None:
-            there = int(self.kept[self.stop])
-            enough = kept_needed(int(self.errors[self.stop]) / there, risk=self.risk, delta=self.delta)
-            needed = None if enough is None else math.ceil(enough * n / there)
-        coverage = proportion(np.arange(n) < kept)
+            at_stop = int(self.accepted[self.stop])
+            enough = accepted_needed(int(self.errors[self.stop]) / at_stop, risk=self.risk, delta=self.delta)
+            needed = None if enough is None else math.ceil(enough * n / at_stop)
+        coverage = proportion(np.arange(n) < accepted)
         return {
-            "risk": self.risk, "delta": self.delta, "cases": self.cases.all.n, "n": n, "kept": kept, "errors": errors,
-            "kept_of_all": of_all[0], "errors_of_all": of_all[1],
+            "risk": self.risk, "delta": self.delta, "cases": self.table.all.n, "n": n, "accepted": accepted,
+            "errors": errors, "accepted_of_all": of_all[0], "errors_of_all": of_all[1],
             "coverage": coverage.value, "coverage_low": coverage.low, "coverage_high": coverage.high,
             "bound": bound, "needed": needed,
         }  # fmt: skip
 
 
-def drawn_cases(stages: Stages, groups: Groups, seed: int) -> Cases:
-    """The cases, one a group."""
-    sides = [(np.asarray(sure, dtype=np.float64), np.asarray(right, dtype=np.float64)) for sure, right in stages]
+def certainty_table(stages: Sequence[JudgeEvidence], groups: Groups, seed: int) -> CertaintyTable:
+    """The verdicts on one sampled case per group.
+
+    Raises:
+        DataError: see `certify`.
+    """
+    sides = [(np.asarray(stage[0], dtype=np.float64), np.asarray(stage[1], dtype=np.float64)) for stage in stages]
     shapes = {side.shape for pair in sides for side in pair}
     if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
         raise DataError(
             f"certify: sides of shapes {sorted(shapes)}. Give one certainty and one truth value for each case."
         )
-    sure, right = (np.array(side) for side in zip(*sides, strict=True))
-    known = ~np.isnan(sure)
+    certainty, correct = (np.array(side) for side in zip(*sides, strict=True))
+    known = ~np.isnan(certainty)
     if not known.any():
-        raise DataError(f"certify: none of {sure.shape[1]} cases has a certainty. Give a judge's verdicts.")
-    if not ((sure[known] >= 0) & (sure[known] <= 1)).all():
-        outside = sure[known][(sure[known] < 0) | (sure[known] > 1)][0]
+        raise DataError(f"certify: none of {certainty.shape[1]} cases has a certainty. Give a judge's verdicts.")
+    if not ((certainty[known] >= 0) & (certainty[known] <= 1)).all():
+        outside = certainty[known][(certainty[known] < 0) | (certainty[known] > 1)][0]
         raise DataError(f"certify: certainty {outside:g} is not in [0, 1]. Give probabilities, or NaN for no verdict.")
-    if not np.isin(right[known], (0, 1)).all():
+    if not np.isin(correct[known], (0, 1)).all():
         raise DataError(
-            "certify: a verdict is neither right nor wrong. Give true or false for each that has a certainty."
+            "certify: a verdict is neither right nor wrong. Give true or false for each verdict with a certainty."
         )
-    codes, count = group_codes(groups, sure.shape[1])
+    codes, count = group_codes(groups, certainty.shape[1])
     order = np.argsort(codes, kind="stable")
     sizes = np.bincount(codes, minlength=count)
-    drawn = (np.random.default_rng(seed).random(count) * sizes).astype(np.int64)
-    used = np.sort(order[np.cumsum(sizes) - sizes + drawn])
+    sampled = (np.random.default_rng(seed).random(count) * sizes).astype(np.int64)
+    used = np.sort(order[np.cumsum(sizes) - sizes + sampled])
     if not known[:, used].any():
-        raise DataError("certify: no drawn case has a certainty. Give more cases.")
-    everything = Cases(np.where(known, sure, -1.0), right == 1)
-    return Cases(everything.sure[:, used], everything.right[:, used], everything)
+        raise DataError("certify: no sampled case has a certainty. Give more cases.")
+    population = CertaintyTable(np.where(known, certainty, -1.0), correct == 1)
+    return CertaintyTable(population.certainty[:, used], population.correct[:, used], population)
 
 
-def run_sequence(cases: Cases, path: Path, risk: float, delta: float, begin: int | None = None) -> Outcome:
-    """The path, tested from its start, which is one of the first `begin` steps, to the first that is not rejected."""
+def run_sequence(
+    table: CertaintyTable, path: ThresholdPath, risk: float, delta: float, start_steps: int | None = None
+) -> SequenceResult:
+    """The path tested from its start to the first step that is not rejected.
+
+    Args:
+        start_steps: the start is one of so many first steps; None: any.
+    """
     check_levels(risk, delta)
-    kept, errors, expected = cases.tally(path)
-    p = _cdf(errors, kept, risk)
-    first = start_of(kept[:begin], expected[:begin], cases.n, risk, delta)
+    accepted, errors, expected = table.counts(path)
+    p = _cdf(errors, accepted, risk)
+    first = start_of(accepted[:start_steps], expected[:start_steps], table.n, risk, delta)
     failed = np.flatnonzero(p[first:] > delta)
     stop = first + int(failed[0]) if len(failed) else None
     end = len(path) if stop is None else stop
-    return Outcome(cases, path, kept, errors, p, first, end - 1 if end > first else None, stop, risk, delta)
+    last = end - 1 if end > first else None
+    return SequenceResult(table, path, accepted, errors, p, first, last, stop, risk, delta)
 
 
-def start_of(kept: Counts, expected: Floats, n: int, risk: float, delta: float) -> int:
-    """The step to start with, by certainties alone; the last where so few cases are kept that none can be rejected."""
-    critical = _critical(kept, risk, delta)
+def start_of(accepted: Counts, expected: Floats, n: int, risk: float, delta: float) -> int:
+    """The step to start with, by certainties only; the last step if too few cases are accepted to reject any."""
+    critical = _critical(accepted, risk, delta)
     if not (critical >= 0).any():
-        return len(kept) - 1
-    power = _cdf(critical, kept, expected / np.maximum(kept, 1))
-    enough = (power >= START_POWER) & (kept >= START_SHARE * n)
+        return len(accepted) - 1
+    power = _cdf(critical, accepted, expected / np.maximum(accepted, 1))
+    enough = (power >= START_POWER) & (accepted >= START_COVERAGE * n)
     return int(enough.argmax() if enough.any() else np.where(critical >= 0, power, -1.0).argmax())
 
 
-def _critical(kept: Counts, risk: float, delta: float) -> Counts:
-    """The most errors among `kept` that are rejected; -1 where not even none is."""
+def _critical(accepted: Counts, risk: float, delta: float) -> Counts:
+    """The most errors among `accepted` at which the test rejects; -1 if it never does."""
     from scipy.stats import binom
 
     # The least count whose p-value is delta or more.
-    most = np.maximum(binom.ppf(delta, kept, risk), 0).astype(np.int64)
-    return np.where(_cdf(most, kept, risk) <= delta, most, most - 1)
+    most = np.maximum(binom.ppf(delta, accepted, risk), 0).astype(np.int64)
+    return np.where(_cdf(most, accepted, risk) <= delta, most, most - 1)
 
 
-def kept_needed(rate: float, *, risk: float = 0.1, delta: float = 0.05) -> int | None:
-    """The fewest kept verdicts that are certified with probability 0.8 when people disagree at `rate`.
+def accepted_needed(disagreement: float, *, risk: float = 0.1, delta: float = 0.05) -> int | None:
+    """The fewest accepted verdicts that are certified with probability 0.8, if people disagree with this proportion.
 
-    None where no 5,000 are enough, as for a rate of `risk` or more.
+    None if 5,000 are not enough, as for a disagreement of `risk` or more.
 
     Example:
-        >>> kept_needed(0.0), kept_needed(0.05), kept_needed(0.1)
+        >>> accepted_needed(0.0), accepted_needed(0.05), accepted_needed(0.1)
         (29, 179, None)
     """
-    if rate >= risk:
+    if disagreement >= risk:
         return None
-    for most in (MOST_KEPT // 10, MOST_KEPT):  # few are enough as a rule, and quick to look through
-        kept = np.arange(1, most + 1)
-        enough = _cdf(_critical(kept, risk, delta), kept, rate) >= PLANNED_POWER
+    for most in (MOST_ACCEPTED // 10, MOST_ACCEPTED):  # a few are usually enough, and quick to search
+        accepted = np.arange(1, most + 1)
+        enough = _cdf(_critical(accepted, risk, delta), accepted, disagreement) >= PLANNED_POWER
         if enough.any():
-            return int(kept[enough.argmax()])
+            return int(accepted[enough.argmax()])
     return None
 
 
 def check_levels(risk: float, delta: float) -> None:
-    """Refuse a risk or a delta for which the test is not exact (see `certify`)."""
+    """Raise DeclarationError for a risk or a delta for which the test is not exact (see `certify`)."""
     if not (0 < risk <= 0.5 and 0 < delta <= 0.25):
         raise DeclarationError(
             f"certify: risk {risk:g}, delta {delta:g}. Give a risk in (0, 0.5] and a delta in (0, 0.25], "
@@ -207,16 +227,16 @@ def check_levels(risk: float, delta: float) -> None:
         )
 
 
-def limits(errors: int, kept: int, delta: float) -> tuple[float, float]:
-    """The exact two-sided interval of a share at 1 - delta (Clopper & Pearson 1934)."""
+def exact_limits(errors: int, accepted: int, delta: float) -> tuple[float, float]:
+    """The exact two-sided interval of errors / accepted at 1 - delta (Clopper & Pearson 1934)."""
     from scipy.special import betaincinv
 
-    low = float(betaincinv(errors, kept - errors + 1, delta / 2)) if errors else 0.0
-    return low, float(betaincinv(errors + 1, kept - errors, 1 - delta / 2)) if errors < kept else 1.0
+    low = float(betaincinv(errors, accepted - errors + 1, delta / 2)) if errors else 0.0
+    return low, float(betaincinv(errors + 1, accepted - errors, 1 - delta / 2)) if errors < accepted else 1.0
 
 
-def _cdf(counts: Counts, n: Counts, rate: float | Floats) -> Floats:
-    """P(Bin(n, rate) <= counts)."""
+def _cdf(counts: Counts, n: Counts, p: float | Floats) -> Floats:
+    """P(Bin(n, p) <= counts)."""
     from scipy.special import bdtr
 
-    return np.where(counts < 0, 0.0, bdtr(np.maximum(counts, 0).astype(np.float64), n, rate))
+    return np.where(counts < 0, 0.0, bdtr(np.maximum(counts, 0).astype(np.float64), n, p))

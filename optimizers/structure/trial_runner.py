@@ -11,9 +11,9 @@ from ...errors import DeclarationError, ModelError, RunError
 from ...evaluation.run_arrays import run_arrays
 from ...judging.judge import Judge
 from ..cost_account import cost_per_verdict
+from ..evidence import identity
 from ..head.fit import fit
 from ..objective import Objective
-from ..record_run import identity
 from .pareto import Priced, Trial
 from .racing import Course, Look, Race, is_beaten
 from .space import Point, Space, with_settings

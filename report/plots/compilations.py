@@ -162,7 +162,7 @@ def risk(certificate: Certificate, test: Sequence[CurvePoint]) -> Chart | None:
 
 def _counts(certificate: Certificate) -> list[tuple[float, int, int]]:
     """(threshold, verdicts at or above it, disagreements among them) of the points that have verdicts."""
-    return [(point.threshold, point.kept, point.errors) for point in certificate.curve if point.kept]
+    return [(point.threshold, point.accepted, point.errors) for point in certificate.curve if point.accepted]
 
 
 def _curve_point(certificate: Certificate, threshold: float, covered: int, errors: int) -> CurvePoint:

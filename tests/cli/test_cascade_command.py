@@ -23,7 +23,7 @@ from dicast.errors import DeclarationError
 from dicast.judging import Cascade, build
 from dicast.judging.heads import PairHead
 from dicast.judging.judge_file import load, read, save
-from dicast.optimizers.certificates.certificate_check import standing
+from dicast.optimizers.certificates.certificate_check import check_certificate
 from dicast.optimizers.certificates.certify import CascadeCertificate, certify, certify_cascade
 
 CASCADE = ["cascade", "small.judge.json", "large.judge.json", "--cases", "labels.jsonl"]
@@ -120,13 +120,13 @@ def test_two_judges_are_certified_together(server: MockServer, capsys: pytest.Ca
     assert run(CASCADE) == 0
     told = capsys.readouterr()
     assert [line.rstrip() for line in told.out.splitlines()] == [
-        "judge    threshold  asked  decides  accuracy alone        tokens a verdict",
-        "1 small  0.57       100 %  60 %     0.800 [0.711, 0.867]  55.0",
-        "2 large  0.57       40 %   30 %     0.900 [0.826, 0.945]  110.0",
-        "Verdicts of judges asked in turn, each kept at its certainty (0.57, 0.57) or more, disagree with people in at "
-        "most 10 % of cases, with 95 % confidence: of 100 labelled cases 90 are kept (90 % [82.6 %, 94.5 %]), and 0 "
-        "of these disagree. The judges decide 60 %, 30 % of all cases, and a case costs 99.0.",
-        "A case costs 99.0 tokens, against 110.0 where the last is always asked: 90 %.",
+        "judge    threshold  reached  decides  accuracy              tokens a verdict",
+        "1 small  0.57       100 %    60 %     0.800 [0.711, 0.867]  55.0",
+        "2 large  0.57       40 %     30 %     0.900 [0.826, 0.945]  110.0",
+        "Verdicts of the cascade, each accepted at its judge's certainty (0.57, 0.57) or more, disagree with people in "
+        "at most 10 % of cases, with 95 % confidence: of 100 labelled cases 90 are accepted (90 % [82.6 %, 94.5 %]), "
+        "and 0 of these disagree. The judges decide 60 %, 30 % of all cases, and a case costs 99.0.",
+        "A case costs 99.0 tokens, against 110.0 if the last judge got every case: 90 %.",
         f"judge: {FILE}   dicast show {FILE}",
     ]
     assert told.err == "judged  small: 100 cases\njudged  large: 100 cases\n"
@@ -136,7 +136,7 @@ def test_as_json_all_of_it_is_told(server: MockServer, capsys: pytest.CaptureFix
     assert run([*CASCADE, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["judge"], told["unit"], told["spent"]["usage"]["calls"]) == (FILE, "tokens", 300)
-    assert (told["certificate"]["kept"], told["members"]["2 large"]["decided"]) == (90, 0.3)
+    assert (told["certificate"]["accepted"], told["members"]["2 large"]["decided"]) == (90, 0.3)
     assert read(FILE).certificate == told["certificate"]
 
 
@@ -145,7 +145,7 @@ def test_the_judge_file_decides_as_its_certificate_counts(server: MockServer) ->
     found = list(read_verdicts(Path("again")))
     kept = [one for one in found if one.status == "scored"]
     certificate = CascadeCertificate.model_validate(read(FILE).certificate)
-    assert len(kept) == certificate.kept
+    assert len(kept) == certificate.accepted
     assert sum(one.winner != one.human_winner for one in kept) == certificate.errors
     assert {one.status for one in found} == {"scored", "abstained"}
     assert sum(one.usage.calls + one.usage.cached for one in found) == 100 + 2 * 40  # of two in five the large one
@@ -161,8 +161,8 @@ def test_a_cascade_of_one_member_is_certified_as_that_judge(server: MockServer) 
     )  # fmt: skip
     found = CascadeCertificate.model_validate(read(FILE).certificate)
     assert found.thresholds == (alone.threshold,)
-    assert (found.kept, found.errors, found.coverage, found.bound) == (
-        alone.kept, alone.errors, alone.coverage, alone.bound,
+    assert (found.accepted, found.errors, found.coverage, found.bound) == (
+        alone.accepted, alone.errors, alone.coverage, alone.bound,
     )  # fmt: skip
     judge = load(FILE)
     assert isinstance(judge, Cascade)
@@ -173,11 +173,11 @@ def test_nothing_certified_is_exit_2_and_no_judge_file(server: MockServer, capsy
     write("few.jsonl", range(25), about="few")
     assert run([*CASCADE[:3], "--cases", "few.jsonl"]) == 2
     assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == [
-        "judge    threshold  asked  decides  accuracy alone        tokens a verdict",
-        "1 small  -          -      -        0.800 [0.609, 0.911]  55.0",
-        "2 large  -          -      -        0.920 [0.750, 0.978]  110.0",
+        "judge    threshold  reached  decides  accuracy              tokens a verdict",
+        "1 small  -          -        -        0.800 [0.609, 0.911]  55.0",
+        "2 large  -          -        -        0.920 [0.750, 0.978]  110.0",
         "No threshold can be certified to disagree with people in at most 10 % of cases, with 95 % confidence: of 25 "
-        "labelled cases 25 are kept where the test starts, and 2 of these disagree. If it goes on like this, 1,290 "
+        "labelled cases 25 are accepted where the test starts, and 2 of these disagree. At this disagreement 1,290 "
         "labelled cases would be needed.",
         "No judge file was written.",
     ]
@@ -233,7 +233,7 @@ def test_a_member_that_is_left_out_is_not_in_the_judge_file(
     judge.head = PairHead(weights={"letters": -4.0})
     save(judge, "small.judge.json")
     assert run(CASCADE) == 0
-    assert "1 small  left out   -      -        0.200 [0.133, 0.289]  55.0" in capsys.readouterr().out
+    assert "1 small  left out   -        -        0.200 [0.133, 0.289]  55.0" in capsys.readouterr().out
     file = read(FILE)
     assert [member.settings["order"] for member in file.judge.members] == ["both"]
     assert file.judge.settings == {"thresholds[0]": found_thresholds(FILE)[1]}
@@ -281,7 +281,7 @@ def test_a_spent_budget_is_exit_2_and_more_of_it_goes_on(
     assert run(command) == 0
     assert len(server.bodies) == before + 120
     told = as_dict(read("budget.judge.json").training["spent"])
-    assert (told["usage"]["calls"], told["sittings"]) == (120, 2)
+    assert (told["usage"]["calls"], told["sessions"]) == (120, 2)
 
 
 def test_other_cases_and_other_members_are_judged_anew(server: MockServer) -> None:
@@ -296,14 +296,16 @@ def test_other_cases_and_other_members_are_judged_anew(server: MockServer) -> No
     assert len(list(Path("compiled/cascade-labels.evidence").glob("large-*"))) == 2
 
 
-def test_cases_that_a_member_was_made_of_are_refused(server: MockServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cases_that_a_member_was_compiled_on_are_refused(
+    server: MockServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     options = ["--out", "made", "--trials", "0", "--set", "evidence=pairwise", "--lm", lm(server, "large")]
     run(["compile", "direct", "--cases", "labels.jsonl", *options])
     capsys.readouterr()
     assert run(["cascade", "made/direct.judge.json", "large.judge.json", "--cases", "labels.jsonl"]) == 3
     assert capsys.readouterr().err == (
-        "dicast: cascade: made/direct.judge.json was made of 100 of these 100 cases, so that it is surer of them than "
-        "of others. Certify on labelled cases that are new to every member.\n"
+        "dicast: cascade: made/direct.judge.json was compiled on 100 of these 100 cases, so it is more certain of them "
+        "than of others. Certify on labelled cases that are new to every member.\n"
     )
     assert run(["cascade", FILE, "large.judge.json", "--cases", "labels.jsonl"]) == 3
 
@@ -350,9 +352,9 @@ def test_show_says_a_cascade_in_words(server: MockServer, capsys: pytest.Capture
         "  member 2, which decides from a certainty of 0.57 on\n"
     ) in out
     assert (
-        "  certificate\n    Verdicts of judges asked in turn, each kept at its certainty (0.57, 0.57) or more, " in out
-    )
-    assert "      1 small:\n        threshold: 0.57\n        asked: 1\n        decided: 0.6\n" in out
+        "  certificate\n    Verdicts of the cascade, each accepted at its judge's certainty (0.57, 0.57) or more, "
+    ) in out
+    assert "      1 small:\n        threshold: 0.57\n        reached: 1\n        decided: 0.6\n" in out
     assert run(["show", FILE, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["judge"]["members"][0]["decides"] == 0.57
 
@@ -360,13 +362,13 @@ def test_show_says_a_cascade_in_words(server: MockServer, capsys: pytest.Capture
 @pytest.mark.parametrize(
     ("n", "wrong", "code", "told"),
     [  # intervals as scipy's binomtest(k, n).proportion_ci(0.95, method="exact") gives them
-        (60, 0, 0, "Of 60 other labelled cases 54 are kept, and 0 of these disagree with people: 0 % [0 %, 6.6 %], "
-         "which leaves room for the certified 10 %. A disagreement above 15 % is excluded."),
-        (60, 20, 1, "Of 60 other labelled cases 54 are kept, and 18 of these disagree with people: 33.3 % [21.1 %, "
-         "47.5 %], which contradicts the certified 10 %. Certify it anew: dicast cascade."),
-        (20, 0, 2, "Of 20 other labelled cases 18 are kept, and 0 of these disagree with people: 0 % [0 %, 18.5 %], "
-         "which leaves room for the certified 10 %. One above 15 % is not excluded; 26 labels would do it with 80 % "
-         "chance."),
+        (60, 0, 0, "Of 60 other labelled cases 54 are accepted, and 0 of these disagree with people: 0 % [0 %, 6.6 %], "
+         "which is compatible with the certified 10 %. A disagreement above 15 % is excluded."),
+        (60, 20, 1, "Of 60 other labelled cases 54 are accepted, and 18 of these disagree with people: 33.3 % [21.1 %, "
+         "47.5 %], which contradicts the certified 10 %. Certify it again: dicast cascade."),
+        (20, 0, 2, "Of 20 other labelled cases 18 are accepted, and 0 of these disagree with people: 0 % [0 %, 18.5 "
+         "%], which is compatible with the certified 10 %. One above 15 % is not excluded; 26 labels would do it with "
+         "80 % power."),
     ],
 )  # fmt: skip
 def test_check_holds_a_cascade_against_its_certificate(
@@ -375,7 +377,7 @@ def test_check_holds_a_cascade_against_its_certificate(
     write("fresh.jsonl", range(1000, 1000 + n), about="fresh", wrong=wrong)
     assert run(["check", "--judge", FILE, "--cases", "fresh.jsonl"]) == code
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1].startswith("then  Verdicts of judges asked in turn, each kept at its certainty (0.57, 0.57)")
+    assert lines[1].startswith("then  Verdicts of the cascade, each accepted at its judge's certainty (0.57, 0.57)")
     assert lines[2:] == [f"now   {told}"]
     assert run(["check", "--judge", FILE, "--cases", "fresh.jsonl", "--json"]) == code
     found = json.loads(capsys.readouterr().out)
@@ -391,8 +393,8 @@ def certificate(kept: int, errors: int, n: int, risk: float = 0.1) -> CascadeCer
     sure = np.array([0.9] * kept + [0.0] * (n - kept))
     right = np.array([False] * errors + [True] * (n - errors))
     found = certify_cascade([(sure, right)], risk=risk)
-    assert (found.kept, found.errors) in {(kept, errors), (n, errors)}
-    return found.model_copy(update={"kept": kept, "errors": errors, "coverage": kept / n})
+    assert (found.accepted, found.errors) in {(kept, errors), (n, errors)}
+    return found.model_copy(update={"accepted": kept, "errors": errors, "coverage": kept / n})
 
 
 def verdicts(kept: int, errors: int, n: int) -> list[Judged]:
@@ -408,11 +410,13 @@ def verdicts(kept: int, errors: int, n: int) -> list[Judged]:
 @pytest.mark.parametrize(("kept", "errors", "margin"), [(180, 4, 0.05), (100, 0, 0.02), (300, 12, 0.05)])
 def test_the_labels_needed_exclude_the_margin_with_four_chances_of_five(kept: int, errors: int, margin: float) -> None:
     made = certificate(kept, errors, 2 * kept)
-    needed = standing(made, verdicts(1, 0, 1), margin=margin).needed
+    needed = check_certificate(made, verdicts(1, 0, 1), margin=margin).needed
     assert needed is not None
 
     def power(n: int) -> float:
-        shown = [k for k in range(n + 1) if standing(made, verdicts(n, k, n), margin=margin).outcome == "agrees"]
+        shown = [
+            k for k in range(n + 1) if check_certificate(made, verdicts(n, k, n), margin=margin).outcome == "agrees"
+        ]
         return float(sum(binom.pmf(k, n, errors / kept) for k in shown))
 
     assert power(needed // 2) >= 0.8  # half of all are kept
@@ -422,25 +426,25 @@ def test_the_labels_needed_exclude_the_margin_with_four_chances_of_five(kept: in
 def test_a_cascade_that_disagrees_as_certified_is_called_worse_in_at_most_2_5_percent() -> None:
     made = certificate(100, 2, 100)
     for kept in (20, 60, 200):
-        worse = [k for k in range(kept + 1) if standing(made, verdicts(kept, k, kept)).outcome == "worse"]
+        worse = [k for k in range(kept + 1) if check_certificate(made, verdicts(kept, k, kept)).outcome == "worse"]
         assert sum(binom.pmf(k, kept, made.risk) for k in worse) <= 0.025
         assert worse
 
 
 def test_a_check_that_keeps_nothing_cannot_tell() -> None:
-    found = standing(certificate(100, 0, 100), verdicts(kept=0, errors=0, n=10))
+    found = check_certificate(certificate(100, 0, 100), verdicts(kept=0, errors=0, n=10))
     assert found.outcome == "unknown"
-    assert found.told().startswith("Of 10 other labelled cases none is kept; they say nothing of the certificate.")
+    assert found.summary().startswith("Of 10 other labelled cases none is accepted, so the certificate is not checked.")
 
 
 def test_abstained_verdicts_are_not_kept_whatever_they_name() -> None:
-    found = standing(certificate(100, 0, 100), verdicts(kept=40, errors=0, n=100)).check
-    assert (found.n, found.kept, found.errors) == (100, 40, 0)
+    found = check_certificate(certificate(100, 0, 100), verdicts(kept=40, errors=0, n=100)).check
+    assert (found.n, found.accepted, found.errors) == (100, 40, 0)
 
 
 def test_a_margin_must_be_a_share() -> None:
     with pytest.raises(DeclarationError, match="margin 1 is not in"):
-        standing(certificate(100, 0, 100), verdicts(10, 0, 10), margin=1)
+        check_certificate(certificate(100, 0, 100), verdicts(10, 0, 10), margin=1)
 
 
 def test_the_commands_of_the_docs_run_in_order(server: MockServer) -> None:

@@ -61,9 +61,9 @@ def test_what_a_compilation_tells(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[5:8] == [
         "accuracy +0.229 [+0.120, +0.325] against the uncompiled judge, n = 70, p = 3.05e-05",
         "Verdicts of certainty 0 or more disagree with people in at most 30 % of cases, with 95 % confidence: of 30 "
-        "labelled cases 30 are kept (100 % [88.6 %, 100 %]), and 1 of these disagree.",
-        "Of 70 other labelled cases 70 are kept, and 12 of these disagree with people: 17.1 % [9.18 %, 28 %], which "
-        "leaves room for the certified 30 %.",
+        "labelled cases 30 are accepted (100 % [88.6 %, 100 %]), and 1 of these disagree.",
+        "Of 70 other labelled cases 70 are accepted, and 12 of these disagree with people: 17.1 % [9.18 %, 28 %], "
+        "which is compatible with the certified 30 %.",
     ]
     assert lines[8].startswith("spent: 7,890 calls (0 more from the cache), 710,100 prompt + 78,900 generated tokens, ")
     assert lines[9:] == [
@@ -128,7 +128,10 @@ def test_too_few_labels_end_with_2(capsys: pytest.CaptureFixture[str]) -> None:
     ("more", "told"),
     [
         (["--recipe", "none.yaml"], "recipe none.yaml: cannot be read"),
-        (["--objective", "beauty"], "objective 'beauty': there is none for pairs. Use one of "),
+        (
+            ["--objective", "beauty"],
+            "Invalid value for '--objective': 'beauty' is not one of 'log-loss', 'brier', 'ndcg', ",
+        ),
         (["--set", "care=none"], "judge 'known'"),
         (["--budget", "euros=3"], "write calls=, tokens=, cost= or minutes="),
         (["--prompts", "copro"], "'copro' is not one of"),

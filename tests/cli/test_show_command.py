@@ -13,7 +13,7 @@ from dicast.evaluation.drift import NOTHING, Drift, read_accuracy
 from dicast.judging import Panel, build
 from dicast.judging.heads import PairHead
 from dicast.judging.judge_file import fingerprint, save, versions
-from dicast.optimizers.evidence import seen_cases
+from dicast.optimizers.fingerprints import case_fingerprints
 
 TRAINING = {
     "before": {"hits": 70, "n": 100},
@@ -269,11 +269,11 @@ def test_a_training_record_of_another_make_is_shown_as_it_is(here, capsys, train
 def test_check_leaves_out_the_cases_that_the_judge_was_made_of(here, capsys):
     pairs(here, 27, 3)
     cases = [case for case in dicast.read_cases("fresh.jsonl") if case.label is not None]
-    code, server = check(27, 30, "--margin", "0.2", cases=seen_cases(cases[:10]))
+    code, server = check(27, 30, "--margin", "0.2", cases=case_fingerprints(cases[:10]))
     assert "tone.judge.json was made of 10 of these 30 cases; they are left out." in capsys.readouterr().err
     assert len(server.bodies) == 2 * 20
     assert code == 2
-    assert check(27, 30, cases=seen_cases(cases[::-1]))[0] == 3
+    assert check(27, 30, cases=case_fingerprints(cases[::-1]))[0] == 3
     assert "was made of all these 30 cases. Give some that are new to it." in capsys.readouterr().err
 
 

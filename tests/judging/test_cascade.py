@@ -17,10 +17,11 @@ from dicast.judging.cascade import Cascade
 from dicast.judging.heads import PairHead
 from dicast.judging.judge import Judge
 from dicast.judging.judge_file import save
-from dicast.optimizers.cascade import certified
+from dicast.optimizers.cascade import certify_judges
 from dicast.optimizers.certificates.certify import certify_cascade
-from dicast.optimizers.cost_account import Spending
-from dicast.optimizers.evidence import Evidence, Telling, seen_cases
+from dicast.optimizers.cost_account import CostAccount
+from dicast.optimizers.evidence import Evidence, ProgressCallbacks
+from dicast.optimizers.fingerprints import case_fingerprints
 
 PAIR = Case(id="p", query="Which?", candidates=[{"text": "One."}, {"text": "Two."}])
 SINGLE = Case(id="s", query="How good?", candidates=[{"text": "One."}])
@@ -248,7 +249,7 @@ def test_a_cascade_decides_as_its_certificate_counts() -> None:
         verdict = Cascade(members, thresholds=thresholds)(PAIR)
         kept += verdict.status == "scored"
         errors += verdict.status == "scored" and verdict.winner == "b"
-    assert (kept, errors) == (certificate.kept, certificate.errors)
+    assert (kept, errors) == (certificate.accepted, certificate.errors)
 
 
 # the cases that it is certified on
@@ -273,15 +274,15 @@ def renamed(case: Case) -> Case:
         (lambda cases: [renamed(cases[0]), *map(labelled, range(50, 60))], "1 of these 11"),
     ],
 )
-def test_no_case_that_a_member_was_made_of_certifies_it(
+def test_no_case_that_a_member_was_compiled_on_certifies_it(
     tmp_path: Path, changed: Callable[[list[Case]], list[Case]], seen: str
 ) -> None:
     cases, judge, path = [*map(labelled, range(40))], build("longer"), tmp_path / "longer.judge.json"
     judge.head = PairHead(weights={"merged": 3.0})
-    save(judge, path, training={"cases": seen_cases(cases)})
-    evidence = Evidence(tmp_path, Spending(tmp_path / "spent.json", None), Telling(), 1)
-    with pytest.raises(DataError, match=f"longer.judge.json was made of {seen} cases"):
-        certified([(str(path), judge)], changed(cases), evidence)
-    found = certified([(str(path), judge)], [*map(labelled, range(40, 80))], evidence)
+    save(judge, path, training={"cases": case_fingerprints(cases)})
+    evidence = Evidence(tmp_path, CostAccount(tmp_path / "spent.json", None), ProgressCallbacks(), 1)
+    with pytest.raises(DataError, match=f"longer.judge.json was compiled on {seen} cases"):
+        certify_judges([(str(path), judge)], changed(cases), evidence)
+    found = certify_judges([(str(path), judge)], [*map(labelled, range(40, 80))], evidence)
     assert found.certificate.thresholds
     assert 40 * 13 < len(found.training()["cases"]) < 40 * 13 + 65

@@ -1,5 +1,6 @@
 """Certificates: by hand, against the theorems they rest on, and by simulation: they fail no more often than delta."""
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,8 +12,9 @@ from scipy import stats
 
 from dicast.errors import DataError, DeclarationError
 from dicast.optimizers.certificates.certificate import CascadeCertificate, Certificate
+from dicast.optimizers.certificates.certificate_check import read_certificate
 from dicast.optimizers.certificates.certify import GRID, certify, certify_cascade, check, check_cascade
-from dicast.optimizers.certificates.fixed_sequence_test import drawn_cases, kept_needed, run_sequence
+from dicast.optimizers.certificates.fixed_sequence_test import accepted_needed, certainty_table, run_sequence
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -26,15 +28,27 @@ RIGHT = [True] * 60 + [True] * 38 + [False] * 2 + [True, False] * 25
 
 def test_the_loosest_threshold_of_an_unbroken_run_is_certified() -> None:
     found = certify(SURE, RIGHT)
-    assert (found.threshold, found.kept, found.errors, found.n) == (0.61, 100, 2, 150)
+    assert (found.threshold, found.accepted, found.errors, found.n) == (0.61, 100, 2, 150)
     assert found.stopped is not None
-    assert (found.stopped.threshold, found.stopped.kept, found.stopped.errors) == (0.6, 150, 27)
-    assert [(point.threshold, point.kept, point.errors) for point in found.curve] == [
+    assert (found.stopped.threshold, found.stopped.accepted, found.stopped.errors) == (0.6, 150, 27)
+    assert [(point.threshold, point.accepted, point.errors) for point in found.curve] == [
         (0.81, 60, 0),
         (0.61, 100, 2),
         (0.0, 150, 27),
     ]
     assert found.coverage == pytest.approx(100 / 150)
+
+
+def test_certificates_of_earlier_judge_files_are_read() -> None:
+    """A judge file of before holds `kept`, `kept_of_all` and `asked`, and its check `rate`."""
+    cascade = certify_cascade([(SURE, RIGHT)], costs=[1.0])
+    for now in (certify(SURE, RIGHT), cascade):
+        text = now.model_dump_json()
+        for name, earlier in (("accepted_of_all", "kept_of_all"), ("accepted", "kept"), ("reached", "asked")):
+            text = text.replace(f'"{name}":', f'"{earlier}":')
+        assert '"kept":' in text
+        assert read_certificate(json.loads(text)) == now
+    assert '"asked":' in text
 
 
 def test_p_values_are_those_of_the_exact_binomial() -> None:
@@ -61,14 +75,14 @@ def test_a_stricter_threshold_that_fails_ends_the_sequence() -> None:
     sure, right = [0.99] * 60 + [0.8] * 600, [True] * 52 + [False] * 8 + [True] * 600
     found = certify(sure, right)
     assert found.curve[-1].p < 0.001
-    assert (found.threshold, found.kept, found.coverage, found.bound) == (None, 0, 0.0, None)
+    assert (found.threshold, found.accepted, found.coverage, found.bound) == (None, 0, 0.0, None)
 
 
 @pytest.mark.parametrize(
     ("rate", "risk", "needed"), [(0.0, 0.1, 29), (0.0, 0.05, 59), (0.05, 0.1, 179), (0.1, 0.1, None), (0.3, 0.1, None)]
 )
 def test_how_many_kept_verdicts_are_needed(rate: float, risk: float, needed: int | None) -> None:
-    assert kept_needed(rate, risk=risk) == needed
+    assert accepted_needed(rate, risk=risk) == needed
     if needed and rate:
         most = int(stats.binom.ppf(0.05, needed, risk)) - 1
         assert 0.8 <= stats.binom.cdf(most, needed, rate) < 0.83
@@ -78,16 +92,16 @@ def test_how_many_kept_verdicts_are_needed(rate: float, risk: float, needed: int
 
 
 def test_a_certificate_is_told_in_one_sentence() -> None:
-    assert certify(SURE, RIGHT).told() == (
+    assert certify(SURE, RIGHT).summary() == (
         "Verdicts of certainty 0.61 or more disagree with people in at most 10 % of cases, with 95 % confidence: of "
-        "150 labelled cases 100 are kept (66.7 % [58.8 %, 73.7 %]), and 2 of these disagree."
+        "150 labelled cases 100 are accepted (66.7 % [58.8 %, 73.7 %]), and 2 of these disagree."
     )
 
 
 def test_a_refusal_tells_how_many_labels_would_be_needed() -> None:
-    assert certify([0.9] * 20 + [math.nan] * 20, [True] * 40).told() == (
+    assert certify([0.9] * 20 + [math.nan] * 20, [True] * 40).summary() == (
         "No threshold can be certified to disagree with people in at most 10 % of cases, with 95 % confidence: of 40 "
-        "labelled cases 20 are kept where the test starts, and 0 of these disagree. If it goes on like this, 58 "
+        "labelled cases 20 are accepted where the test starts, and 0 of these disagree. At this disagreement 58 "
         "labelled cases would be needed."
     )
 
@@ -95,7 +109,7 @@ def test_a_refusal_tells_how_many_labels_would_be_needed() -> None:
 def test_a_refusal_tells_when_no_labels_would_help() -> None:
     found = certify([0.9] * 60, [True] * 50 + [False] * 10)
     assert found.needed is None
-    assert found.told().endswith("10 of these disagree. That is too often for more labels to help.")
+    assert found.summary().endswith("10 of these disagree. That is too often for more labels to help.")
 
 
 @pytest.mark.parametrize("certificate", [certify(SURE, RIGHT), certify([0.9] * 9, [True] * 9)])
@@ -111,9 +125,11 @@ def test_labels_decide_nothing_but_where_the_sequence_stops(seed: int) -> None:
     rng = np.random.default_rng(seed)
     sure = 0.5 + rng.random(200) / 2
     path = [(threshold,) for threshold in GRID]
-    one, other = (run_sequence(drawn_cases([(sure, rng.random(200) < p)], None, 0), path, 0.1, 0.05) for p in (1, 0.5))
+    one, other = (
+        run_sequence(certainty_table([(sure, rng.random(200) < p)], None, 0), path, 0.1, 0.05) for p in (1, 0.5)
+    )
     assert one.first == other.first
-    assert (one.kept == other.kept).all()
+    assert (one.accepted == other.accepted).all()
     assert (one.stop is None, other.stop) == (True, other.first)
 
 
@@ -125,17 +141,17 @@ def test_the_order_of_the_cases_does_not_matter(seed: int) -> None:
 
 def test_a_case_without_a_verdict_is_never_kept_and_counts() -> None:
     found = certify([*SURE, *[math.nan] * 50], [*RIGHT, *[False] * 50])
-    assert (found.threshold, found.kept, found.n, found.coverage) == (0.61, 100, 200, 0.5)
+    assert (found.threshold, found.accepted, found.n, found.coverage) == (0.61, 100, 200, 0.5)
     everything = certify([0.0] * 40 + [math.nan] * 5, [True] * 45)
-    assert (everything.threshold, everything.kept, everything.stopped) == (0.0, 40, None)
+    assert (everything.threshold, everything.accepted, everything.stopped) == (0.0, 40, None)
 
 
 def test_one_case_of_each_group_is_drawn() -> None:
     sure, right = np.repeat(SURE, 3), np.repeat(RIGHT, 3)
     groups = np.repeat(np.arange(len(SURE)), 3)
     found, alone = certify(sure, right, groups=[f"prompt {group}" for group in groups]), certify(SURE, RIGHT)
-    assert (found.cases, found.n, found.kept_of_all, found.errors_of_all) == (450, 150, 300, 6)
-    assert found.model_copy(update={"cases": 150, "kept_of_all": 100, "errors_of_all": 2}) == alone
+    assert (found.cases, found.n, found.accepted_of_all, found.errors_of_all) == (450, 150, 300, 6)
+    assert found.model_copy(update={"cases": 150, "accepted_of_all": 100, "errors_of_all": 2}) == alone
 
 
 def test_a_certificate_of_groups_says_that_they_count_alike() -> None:
@@ -146,23 +162,25 @@ def test_a_certificate_of_groups_says_that_they_count_alike() -> None:
     sure = np.full(len(groups), 0.93)
     found = certify(sure, right, groups=groups)
     wrong = int((~right).sum())
-    assert (found.kept, found.cases, found.kept_of_all, found.errors_of_all) == (600, 1740, 1740, wrong)
-    assert found.told() == (
+    assert (found.accepted, found.cases, found.accepted_of_all, found.errors_of_all) == (600, 1740, 1740, wrong)
+    assert found.summary() == (
         "Verdicts of certainty 0 or more disagree with people in at most 10 % of cases, each group (a prompt, a "
-        "person) counting alike, with 95 % confidence: of 600 groups, one labelled case drawn from each, 600 are kept "
-        f"(100 % [99.4 %, 100 %]), and {found.errors} of these disagree. Of all 1,740 cases 1,740 are kept, and "
-        f"{wrong} of these disagree ({100 * wrong / 1740:.3g} %)."
+        "person) with equal weight, with 95 % confidence: of 600 groups, one labelled case sampled from each, 600 are "
+        f"accepted (100 % [99.4 %, 100 %]), and {found.errors} of these disagree. Of all 1,740 cases 1,740 are "
+        f"accepted, and {wrong} of these disagree ({100 * wrong / 1740:.3g} %)."
     )
     other = check(found, sure, right, groups=groups)
-    assert other.told().startswith("Of 600 other groups, one labelled case drawn from each, 600 are kept")
-    assert other.told().endswith(f"Of all 1,740 cases 1,740 are kept, and {wrong} of these disagree (28 %).")
-    assert "each group (a prompt, a person) counting alike" in certify_cascade([(sure, right)], groups=groups).told()
+    assert other.summary().startswith("Of 600 other groups, one labelled case sampled from each, 600 are accepted")
+    assert other.summary().endswith(f"Of all 1,740 cases 1,740 are accepted, and {wrong} of these disagree (28 %).")
+    assert (
+        "each group (a prompt, a person) with equal weight" in certify_cascade([(sure, right)], groups=groups).summary()
+    )
 
 
 def test_a_refusal_of_groups_counts_groups() -> None:
-    told = certify([0.9] * 40, [True] * 40, groups=np.arange(40) // 2).told()
-    assert "of 20 groups, one labelled case drawn from each, 20 are kept where the test starts" in told
-    assert told.endswith("If it goes on like this, 29 groups of labelled cases would be needed.")
+    told = certify([0.9] * 40, [True] * 40, groups=np.arange(40) // 2).summary()
+    assert "of 20 groups, one labelled case sampled from each, 20 are accepted where the test starts" in told
+    assert told.endswith("At this disagreement 29 groups of labelled cases would be needed.")
 
 
 def test_the_draw_goes_by_the_seed() -> None:
@@ -170,7 +188,7 @@ def test_the_draw_goes_by_the_seed() -> None:
     sure, right, groups = rng.random(300), rng.random(300) < 0.9, np.arange(300) // 3
     assert certify(sure, right, groups=groups, seed=1) == certify(sure, right, groups=groups, seed=1)
     assert len({certify(sure, right, groups=groups, seed=seed).curve for seed in range(5)}) > 1
-    drawn = [drawn_cases([(np.arange(300) / 300, right)], groups, seed).sure[0] * 300 for seed in range(300)]
+    drawn = [certainty_table([(np.arange(300) / 300, right)], groups, seed).certainty[0] * 300 for seed in range(300)]
     assert all((np.unique(cases.round() // 3) == np.arange(100)).all() for cases in drawn)
     # 30,000 draws, a third of each position, standard error .0027
     assert np.bincount(np.concatenate(drawn).round().astype(int) % 3) / 30_000 == pytest.approx([1 / 3] * 3, abs=0.011)
@@ -235,24 +253,24 @@ def test_unequal_disagreements_are_rejected_no_more_often_than_equal_ones(seed: 
 def test_a_certificate_that_stands_elsewhere() -> None:
     found = check(certify(SURE, RIGHT), SURE, RIGHT)
     interval = stats.binomtest(2, 100).proportion_ci(0.95, method="exact")
-    assert (found.kept, found.errors, found.rate, found.holds) == (100, 2, 0.02, True)
+    assert (found.accepted, found.errors, found.disagreement, found.holds) == (100, 2, 0.02, True)
     assert [found.low, found.high] == pytest.approx([interval.low, interval.high])
-    assert found.told() == (
-        "Of 150 other labelled cases 100 are kept, and 2 of these disagree with people: 2 % [0.243 %, 7.04 %], which "
-        "leaves room for the certified 10 %."
+    assert found.summary() == (
+        "Of 150 other labelled cases 100 are accepted, and 2 of these disagree with people: 2 % [0.243 %, 7.04 %], "
+        "which is compatible with the certified 10 %."
     )
 
 
 def test_a_certificate_that_other_cases_contradict() -> None:
     found = check(certify(SURE, RIGHT), [0.7] * 50 + [0.2] * 50, [True] * 35 + [False] * 65)
-    assert (found.n, found.kept, found.errors, found.holds) == (100, 50, 15, False)
-    assert "which contradicts the certified 10 %" in found.told()
+    assert (found.n, found.accepted, found.errors, found.holds) == (100, 50, 15, False)
+    assert "which contradicts the certified 10 %" in found.summary()
 
 
 def test_cases_of_which_none_is_kept_say_nothing() -> None:
     nothing = check(certify([0.9] * 9, [True] * 9), SURE, RIGHT)
-    assert (nothing.kept, nothing.rate, nothing.holds) == (0, None, None)
-    assert nothing.told() == "Of 150 other labelled cases none is kept; they say nothing of the certificate."
+    assert (nothing.accepted, nothing.disagreement, nothing.holds) == (0, None, None)
+    assert nothing.summary() == "Of 150 other labelled cases none is accepted, so the certificate is not checked."
 
 
 # cascades
@@ -267,8 +285,8 @@ def two_judges(seed: int, n: int) -> list[tuple[Floats, Flags]]:
 
 def test_a_cascade_of_one_judge_is_that_judge() -> None:
     one, cascade = certify(SURE, RIGHT), certify_cascade([(SURE, RIGHT)], costs=[3])
-    assert (cascade.thresholds, cascade.kept, cascade.errors, cascade.bound) == ((0.61,), 100, 2, one.bound)
-    assert [*cascade.decided, *cascade.asked, cascade.cost] == pytest.approx([2 / 3, 1.0, 3.0])
+    assert (cascade.thresholds, cascade.accepted, cascade.errors, cascade.bound) == ((0.61,), 100, 2, one.bound)
+    assert [*cascade.decided, *cascade.reached, cascade.cost] == pytest.approx([2 / 3, 1.0, 3.0])
     assert [point.p for point in cascade.curve] == [point.p for point in one.curve]
 
 
@@ -281,20 +299,20 @@ def test_a_cascade_tells_what_each_judge_decides_and_what_a_case_costs() -> None
     (cheap, cheap_right), (dear, dear_right) = stages
     early = cheap >= first
     late = ~early & (dear >= last)
-    assert found.kept == (early | late).sum()
+    assert found.accepted == (early | late).sum()
     assert found.errors == (early & ~cheap_right).sum() + (late & ~dear_right).sum()
     assert list(found.decided) == pytest.approx([early.mean(), late.mean()])
-    assert list(found.asked) == pytest.approx([1.0, 1 - early.mean()])
+    assert list(found.reached) == pytest.approx([1.0, 1 - early.mean()])
     assert found.cost == pytest.approx(1 + 10 * (1 - early.mean()))
     assert found.coverage > 0.8
-    assert "a case costs" in found.told()
+    assert "a case costs" in found.summary()
     assert CascadeCertificate.model_validate_json(found.model_dump_json()) == found
     assert check_cascade(found, stages).errors == found.errors
 
 
 def test_each_step_of_a_cascade_keeps_all_that_the_one_before_it_kept() -> None:
     found = certify_cascade([*two_judges(1, 300), two_judges(2, 300)[1]])
-    kept = [point.kept for point in found.curve]
+    kept = [point.accepted for point in found.curve]
     assert kept == sorted(kept)
     for before, after in zip(found.curve, found.curve[1:], strict=False):
         pairs = zip(before.thresholds, after.thresholds, strict=True)
@@ -321,9 +339,9 @@ def test_a_cheap_judge_that_is_always_right_decides_what_it_is_sure_of() -> None
 def test_a_cascade_that_cannot_be_certified_has_no_thresholds() -> None:
     useless = ([0.9] * 100, [True, False] * 50)
     found = certify_cascade([useless, useless], costs=[1, 1])
-    assert (found.thresholds, found.decided, found.asked, found.cost, found.kept) == ((), (), (), None, 0)
-    assert found.told().startswith("No threshold can be certified")
-    assert check_cascade(found, [useless, useless]).kept == 0
+    assert (found.thresholds, found.decided, found.reached, found.cost, found.accepted) == ((), (), (), None, 0)
+    assert found.summary().startswith("No threshold can be certified")
+    assert check_cascade(found, [useless, useless]).accepted == 0
 
 
 def test_a_judge_that_is_left_out_is_told() -> None:
@@ -331,8 +349,8 @@ def test_a_judge_that_is_left_out_is_told() -> None:
     wrong = (np.ones(200), np.zeros(200))
     found = certify_cascade([wrong, ([0.95] * 200, rng.random(200) < 0.98)])
     assert found.thresholds[0] is None
-    assert "(left out, " in found.told()
-    assert found.asked == (0.0, 1.0)
+    assert "(left out, " in found.summary()
+    assert found.reached == (0.0, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -351,7 +369,7 @@ def test_a_judge_that_never_has_a_certainty_is_refused() -> None:
     good, silent = ([0.9] * 60, [True] * 60), ([math.nan] * 60, [True] * 60)
     with pytest.raises(DataError, match="judge 2 of 2 has a certainty in none of the 60 cases used"):
         certify_cascade([good, silent])
-    assert check_cascade(certify_cascade([good, good]), [good, silent]).kept == 60
+    assert check_cascade(certify_cascade([good, good]), [good, silent]).accepted == 60
 
 
 def test_a_cascade_is_checked_on_the_same_judges() -> None:

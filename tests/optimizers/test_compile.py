@@ -16,7 +16,7 @@ from dicast.errors import DeclarationError, RunError
 from dicast.judging.judge import Judge, present, verdict_of
 from dicast.judging.stage import Stage
 from dicast.optimizers.compile import Compiled, Compiler, TooFewLabels
-from dicast.optimizers.evidence import Interrupted, Telling
+from dicast.optimizers.evidence import Interrupted, ProgressCallbacks
 from dicast.optimizers.recipe import Recipe, read_recipe, recipe
 from dicast.signatures.direct import Prefer
 
@@ -129,7 +129,7 @@ def test_the_certificate_is_held_against_the_test_part(tmp_path: Path) -> None:
     assert kept is not None
     assert (kept.risk, kept.n, kept.holds) == (0.25, 280, True)
     sure = [found.judge(case).status for case in Compiler(Leaning(), cases, tmp_path, given).parts["test"]]
-    assert sure.count("scored") == kept.kept < 280
+    assert sure.count("scored") == kept.accepted < 280
     none = compiled(Leaning(), worlds(100, random_labels=True), tmp_path / "none")
     assert (none.certificate is not None, none.judge.threshold, none.result.threshold_check) == (True, None, None)
 
@@ -138,7 +138,11 @@ def test_every_trial_is_told(tmp_path: Path) -> None:
     told: list[tuple[str, str]] = []
     given = Recipe(trials=5, baseline=None, space={name: tuple(values) for name, values in SPACE.items()}, head=False)
     compiled(
-        Known(), known_cases(120), tmp_path, given, telling=Telling(lambda name, words: told.append((name, words)))
+        Known(),
+        known_cases(120),
+        tmp_path,
+        given,
+        progress=ProgressCallbacks(lambda name, words: told.append((name, words))),
     )
     trials = [words for name, words in told if name == "structure" and words.startswith("trial ")]
     assert len(trials) == 5
@@ -168,7 +172,7 @@ def test_a_stop_keeps_what_is_done_and_the_same_call_ends_as_if_undisturbed(tmp_
                 stop.set()
 
         with pytest.raises(Interrupted):
-            compiled(Leaning(), cases, folder, given, telling=Telling(on_verdict=count, stop=stop))
+            compiled(Leaning(), cases, folder, given, progress=ProgressCallbacks(on_verdict=count, stop=stop))
         judge = Leaning()
         again = compiled(judge, cases, folder, given)
         assert again.result.model_dump(exclude={"judges"}) == whole.result.model_dump(exclude={"judges"})
@@ -241,6 +245,7 @@ def test_where_nothing_can_be_certified_the_other_parts_share_its_cases() -> Non
     [
         ({"trails": 3}, "compile: field 'trails'"),
         ({"trials": -1}, "compile: field 'trials' is -1"),
+        ({"objective": "joy"}, "compile: field 'objective' is \"joy\""),
         ({"prompts": "copro"}, "compile: field 'prompts' is \"copro\""),
         ({"parts": {"train": 0.9}}, "the shares of the parts must sum to 1, got 1.55"),
         ({"risk": 1}, "field 'risk' is 1"),

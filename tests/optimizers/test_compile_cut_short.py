@@ -17,7 +17,7 @@ from dicast.engines.ledger import Budget, current_ledger
 from dicast.errors import BudgetSpent, DeclarationError, Infrastructure, ModelError, RunError
 from dicast.optimizers.checkpoints import Steps
 from dicast.optimizers.compile import Compiled, Compiler
-from dicast.optimizers.evidence import Interrupted, Telling
+from dicast.optimizers.evidence import Interrupted, ProgressCallbacks
 from dicast.optimizers.recipe import Recipe
 
 STRUCTURES = Recipe(trials=18, baseline=None, head=False, space={name: tuple(values) for name, values in SPACE.items()})
@@ -127,7 +127,7 @@ def test_stopped_in_the_search_the_best_so_far_has_the_best_structure(tmp_path: 
             if told.startswith("trial 5"):
                 stop.set()
 
-    compiler = Compiler(Known(), CASES, tmp_path, STRUCTURES, telling=Telling(step, stop=stop), workers=1)
+    compiler = Compiler(Known(), CASES, tmp_path, STRUCTURES, progress=ProgressCallbacks(step, stop=stop), workers=1)
     with pytest.raises(Interrupted):
         compiler.run()
     values = [float(one.split(": ")[1].split(",")[0]) for one in seen if "stopped" not in one]
@@ -139,9 +139,9 @@ def test_stopped_in_the_search_the_best_so_far_has_the_best_structure(tmp_path: 
 
 def test_stopped_before_prompts_were_measured_it_is_an_interruption_with_a_best_so_far(tmp_path: Path) -> None:
     stop = threading.Event()
-    telling = Telling(lambda name, told: stop.set() if name == "head" else None, stop=stop)
+    progress = ProgressCallbacks(lambda name, told: stop.set() if name == "head" else None, stop=stop)
     with dspy.context(lm=scripted(prompts.world, cache=False)[0]):
-        compiler = Compiler(prompts.plain(), prompts.cases("z", 100), tmp_path, WORDINGS, telling=telling, workers=1)
+        compiler = Compiler(prompts.plain(), prompts.cases("z", 100), tmp_path, WORDINGS, progress=progress, workers=1)
         with pytest.raises(Interrupted):
             compiler.run()
     assert compiler.best_so_far() is not None
@@ -152,9 +152,9 @@ def test_a_search_of_prompts_that_the_server_cut_short_is_told_so(tmp_path: Path
         return ServerError("503 overloaded") if prompts.LESSON in str(request.system) else prompts.world(request)
 
     told: list[str] = []
-    telling = Telling(lambda name, words: told.append(words) if name == "prompts" else None)
+    progress = ProgressCallbacks(lambda name, words: told.append(words) if name == "prompts" else None)
     with dspy.context(lm=scripted(failing, cache=False)[0]):
-        run(prompts.plain(), tmp_path, WORDINGS, prompts.cases("z", 100), telling=telling)
+        run(prompts.plain(), tmp_path, WORDINGS, prompts.cases("z", 100), progress=progress)
     assert "stopped early" in told[-1]
     assert "503 overloaded" in told[-1]
 
@@ -165,7 +165,7 @@ def test_too_few_cases_to_choose_a_structure_for_new_prompts_leave_the_search_ou
     with dspy.context(lm=scripted(prompts.world, cache=False)[0]):
         found = run(
             prompts.plain(), tmp_path, given, prompts.cases("z", 100),
-            telling=Telling(lambda name, words: told.append((name, words))),
+            progress=ProgressCallbacks(lambda name, words: told.append((name, words))),
         )  # fmt: skip
     assert found.result.outcome == "improved"
     left_out = [words for name, words in told if name == "structure"]
@@ -175,8 +175,10 @@ def test_too_few_cases_to_choose_a_structure_for_new_prompts_leave_the_search_ou
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"objective": "spearman"}, "objective 'spearman': there is none for pairs. Use one of agreement, accuracy"),
-        ({"objective": "joy"}, "objective 'joy': there is none for pairs"),
+        (
+            {"objective": "spearman"},
+            "objective 'spearman': is not defined for pairs. Use one of log-loss, brier, agreement",
+        ),
         ({"space": {"vots": (1, 3)}}, "has no 'vots'"),
         ({"space": {"votes": (1, 4)}}, "votes"),
         ({"prompts": "gepa"}, "judge 'known' asks no model, so there is no prompt to optimise"),

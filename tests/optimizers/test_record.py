@@ -6,7 +6,7 @@ from test_judgefile import HEAD, LM, YAML
 
 from dicast.judging import Judge, Panel, build
 from dicast.judging.heads import PairHead
-from dicast.optimizers.record_run import identity
+from dicast.optimizers.evidence import identity
 
 OTHER = "openai/other@http://127.0.0.1:9/v1"
 
