@@ -1,4 +1,4 @@
-"""One whole judgment as a tree: what was judged and for whom, findings, corrections, notes, verdict and cost."""
+"""Print one judgment as a tree: the case and its profile, evidence, corrections, notes, verdict and cost."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,40 +12,41 @@ from rich.tree import Tree
 from ..data import Case, Correction, Finding, Reviewer, Scores, Usage, Verdict, Winner
 from ..data.case import Label, Profile
 
-# Texts come from anywhere: control characters but tab and line end could steer the terminal.
-SHOWN = {code: "�" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"} | {0x0D: ""}
-NAME_WIDTH = 24  # columns; a longer name goes on in the next line
+# Texts are untrusted: control characters other than tab and newline could control the terminal.
+PRINTABLE = {code: "�" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"} | {0x0D: ""}
+NAME_WIDTH = 24  # columns; a longer name is wrapped
 
 
 def judgment(case: Case, verdict: Verdict) -> Panel:
-    """One judgment, whole; no text is cut."""
-    judged, findings, said = _grid(), Tree("", guide_style="dim", hide_root=True), _grid()
+    """The panel of one judgment; no text is shortened."""
+    presented, evidence, result = _grid(), Tree("", guide_style="dim", hide_root=True), _grid()
     for turn in case.history:
-        _row(judged, turn.role, turn.text)
-    _row(judged, "request", case.query)
+        _row(presented, turn.role, turn.text)
+    _row(presented, "request", case.query)
     if case.profile is not None:
-        _row(judged, *_person(case.profile))
+        _row(presented, *_profile(case.profile))
     if case.aspect is not None:
-        _row(judged, "aspect", case.aspect)
+        _row(presented, "aspect", case.aspect)
     for index, candidate in enumerate(case.candidates):
         system = f" ({candidate.system})" if candidate.system else ""
-        _row(judged, f"{name_of(index, case)}{system}", candidate.text)
+        _row(presented, f"{name_of(index, case)}{system}", candidate.text)
     for member in dict.fromkeys(finding.member for finding in verdict.findings):
-        at = findings.add(_plain(member, "magenta")) if member else findings
-        _add_findings(at, case, [finding for finding in verdict.findings if finding.member == member])
+        branch = evidence.add(_printable(member, "magenta")) if member else evidence
+        _add_findings(branch, case, [finding for finding in verdict.findings if finding.member == member])
     if verdict.rationale and not any(finding.explanation for finding in verdict.findings if not finding.is_factor):
-        _row(said, "rationale", verdict.rationale)
+        _row(result, "rationale", verdict.rationale)
     for correction in verdict.corrections:
-        _row(said, f"{name_of(correction.candidate, case)} rewritten", _rewritten(correction), "bold green")
+        _row(result, f"{name_of(correction.candidate, case)} rewritten", _rewritten(correction), "bold green")
     for note in verdict.notes:
-        _row(said, "note", note, "bold yellow")
-    _row(said, "verdict", outcome(case, verdict))
-    _row(said, "cost", spent(verdict.usage))
-    whole = Group(judged, findings, said) if verdict.findings else Group(judged, said)
-    return Panel(whole, title=_plain(case.id), title_align="left", border_style="dim")
+        _row(result, "note", note, "bold yellow")
+    _row(result, "verdict", outcome(case, verdict))
+    _row(result, "cost", spent(verdict.usage))
+    parts = (presented, evidence, result) if verdict.findings else (presented, result)
+    return Panel(Group(*parts), title=_printable(case.id), title_align="left", border_style="dim")
 
 
 def name_of(index: int, case: Case) -> str:
+    """The name of a candidate: a or b of a pair, its index among more."""
     return "text" if len(case.candidates) == 1 else "ab"[index] if case.is_pair else str(index)
 
 
@@ -58,29 +59,30 @@ def outcome(case: Case, verdict: Verdict) -> str:
     if verdict.scores:
         parts.append(_scores(case, verdict.scores))
     if verdict.distribution:
-        parts.append(_shares(verdict.distribution))
+        parts.append(_probabilities(verdict.distribution))
     if verdict.certainty is not None:
         parts.append(f"certainty {verdict.certainty:.2f}")
     if verdict.consistent is not None:
-        parts.append("both orders agree" if verdict.consistent else "the orders disagree")
+        parts.append("both orders agree" if verdict.consistent else "the orders differ")
     if case.label is not None:
-        parts.append(f"people say {_label(case, case.label)}")
+        parts.append(f"human label {_label(case, case.label)}")
     if votes := Counter(str(vote.value) for vote in case.votes if isinstance(vote, Winner)):
         parts.append("votes " + ", ".join(f"{value}: {n}" for value, n in sorted(votes.items())))
     return "; ".join(parts)
 
 
 def spent(usage: Usage) -> str:
+    """Calls, tokens and money in one line."""
     money = f", ${usage.cost:.4f}" if usage.cost is not None else ""
     tokens = f"{usage.prompt_tokens:,} prompt + {usage.completion_tokens:,} generated tokens"
     return f"{usage.calls:,} calls ({usage.cached:,} more from the cache), {tokens}{money}"
 
 
-def _add_findings(at: Tree, case: Case, findings: Sequence[Finding]) -> None:
-    """A guideline's factors, then each criterion with its guideline and its evidence."""
+def _add_findings(parent: Tree, case: Case, findings: Sequence[Finding]) -> None:
+    """Add the factors of the guideline, then each criterion with its guideline and its evidence."""
     factors = [finding for finding in findings if finding.is_factor]
     if factors:
-        branch = at.add(_plain("factors", "cyan"))
+        branch = parent.add(_printable("factors", "cyan"))
         for factor in factors:
             branch.add(_factor(factor))
     by_criterion: dict[str, list[Finding]] = {}
@@ -89,43 +91,43 @@ def _add_findings(at: Tree, case: Case, findings: Sequence[Finding]) -> None:
             by_criterion.setdefault(finding.criterion, []).append(finding)
     for criterion, evidence in by_criterion.items():
         weight = f" (weight {evidence[0].weight:g})" if evidence[0].weight != 1 else ""
-        branch = at.add(_plain(criterion + weight, "cyan"))
-        if evidence[0].guideline and not factors:  # factors are the guideline, line by line
-            branch.add(_plain(evidence[0].guideline, "dim"))
+        branch = parent.add(_printable(criterion + weight, "cyan"))
+        if evidence[0].guideline and not factors:  # the factors repeat the guideline, line by line
+            branch.add(_printable(evidence[0].guideline, "dim"))
         for finding in evidence:
             branch.add(_evidence(case, finding))
 
 
 def _factor(factor: Finding) -> Text:
-    """`weight 9  accuracy: every claim is right`, with what the explanation weighs it and why it was added."""
-    beside = "" if factor.explained_weight is None else f", {factor.explained_weight:g} by the explanation"
+    """`weight 9  accuracy: every claim is right`, with its weight in the explanation and why it was added."""
+    explained = "" if factor.explained_weight is None else f", {factor.explained_weight:g} in the explanation"
     test = f": {factor.guideline}" if factor.guideline else ""
     added = f"  (added: {factor.explanation})" if factor.added else ""
-    weight = (f"weight {factor.weight:g}{beside}", "bold")
-    return Text.assemble(weight, "  ", _plain(f"{factor.criterion}{test}"), _plain(added, "green"))
+    weight = (f"weight {factor.weight:g}{explained}", "bold")
+    return Text.assemble(weight, "  ", _printable(f"{factor.criterion}{test}"), _printable(added, "green"))
 
 
 def _evidence(case: Case, finding: Finding) -> Text:
-    shown = {"ab": "shown a, b: ", "ba": "shown b, a: ", None: ""}[finding.order]
-    read = [_scores(case, finding.scores)] if finding.scores else []
-    read += [_shares(finding.distribution)] if finding.distribution else []
+    order = {"ab": "order a, b: ", "ba": "order b, a: ", None: ""}[finding.order]
+    values = [_scores(case, finding.scores)] if finding.scores else []
+    values += [_probabilities(finding.distribution)] if finding.distribution else []
     if finding.certainty is not None:
-        read.append(f"stated certainty {finding.certainty:.2f}")
+        values.append(f"stated certainty {finding.certainty:.2f}")
     coverage = f"  (coverage {finding.coverage:.2f})" if finding.coverage is not None else ""
     explanation = f"  {finding.explanation}" if finding.explanation else ""
-    return Text.assemble(shown, (", ".join(read), "bold"), _plain(explanation), (coverage, "dim"))
+    return Text.assemble(order, (", ".join(values), "bold"), _printable(explanation), (coverage, "dim"))
 
 
 def _rewritten(correction: Correction) -> str:
-    """What changed and which criteria were failed on one line, the new text under it."""
+    """The change of the score and the failed criteria on one line, the new text below."""
     scores = [f"{score:.2f}" for score in (correction.before, correction.after) if score is not None]
     failed = [f"failed {'; '.join(correction.criteria)}"] if correction.criteria else []
-    told = ", ".join([*([" -> ".join(scores)] if scores else []), *failed])
-    return f"{told}\n{correction.text}" if told else correction.text
+    summary = ", ".join([*([" -> ".join(scores)] if scores else []), *failed])
+    return f"{summary}\n{correction.text}" if summary else correction.text
 
 
-def _person(profile: Profile) -> tuple[str, str]:
-    """The kind of profile, and the profile as the judge is told it."""
+def _profile(profile: Profile) -> tuple[str, str]:
+    """The kind of the profile, and its text in the prompt."""
     from ..judging.judge import profile_text
 
     if isinstance(profile, Reviewer):
@@ -146,7 +148,7 @@ def _scores(case: Case, scores: Sequence[float]) -> str:
     return "scores " + ", ".join(f"{name_of(index, case)}: {score:.2f}" for index, score in enumerate(scores))
 
 
-def _shares(distribution: Mapping[str, float]) -> str:
+def _probabilities(distribution: Mapping[str, float]) -> str:
     return ", ".join(f"p({label}) {p:.2f}" for label, p in sorted(distribution.items()))
 
 
@@ -159,8 +161,8 @@ def _grid() -> Table:
 
 
 def _row(grid: Table, name: str, text: str, style: str = "bold") -> None:
-    grid.add_row(_plain(name, style), _plain(text))
+    grid.add_row(_printable(name, style), _printable(text))
 
 
-def _plain(text: str, style: str = "") -> Text:
-    return Text(text.translate(SHOWN), style=style)
+def _printable(text: str, style: str = "") -> Text:
+    return Text(text.translate(PRINTABLE), style=style)

@@ -1,6 +1,5 @@
-"""`dicast show`: what a judge file has learnt, in words."""
+"""`dicast show`: print what a judge file has learnt."""
 
-import difflib
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -9,18 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.text import Text
 
-from ..errors import DeclarationError
 from . import options
-from .figures import counted_proportion
-from .judgment import SHOWN
+from .figures import counted_proportion, interval_text, number
+from .judgment import PRINTABLE
 
 if TYPE_CHECKING:
-    from ..judging.judge_file import JudgeFile
-    from ..judging.judge_record import JudgeRecord, StageRecord
+    from ..judging.judge_summary import FileSummary, JudgeSummary, StageChange
 
 LONGEST = 400  # characters of a demo's field on a terminal; --json has all of them
 STYLES = {"+": "green", "-": "red", "@": "dim"}
-ROW = ("accuracy", "kappa", "spearman", "kendall")  # of each judge on the test part
+METRICS = ("accuracy", "kappa", "spearman", "kendall")  # of each judge on the test part
 Line = tuple[int, str, str]  # indentation, text, style
 
 
@@ -28,225 +25,161 @@ Line = tuple[int, str, str]  # indentation, text, style
 @click.argument("path", type=click.Path(path_type=Path), metavar="FILE")
 @options.json_option
 def command(path: Path, as_json: bool) -> None:
-    """Say what a judge file has learnt: settings, instructions against the program's own, demos, head, certificate.
+    """Show what a judge file has learnt: settings, changed instructions, demos, head, threshold, certificate.
 
     \b
     Example:
       dicast show tone.judge.json
     """
-    from ..judging.judge_file import fingerprint, read
+    from ..judging.judge_summary import summarize_file
     from . import render
 
-    file = read(path)
-    told = {"file": str(path), "fingerprint": fingerprint(path), **whole(file)}
+    summary = summarize_file(path)
     if as_json:
-        options.print_json(told)
+        options.print_json(summary.model_dump(mode="json"))
         return
-    for indent, text, style in _lines(told):
-        for line in text.translate(SHOWN).split("\n"):
+    for indent, text, style in _lines(summary):
+        for line in text.translate(PRINTABLE).split("\n"):
             render.console.print(Text(" " * indent + line, style), soft_wrap=True)
 
 
-def whole(file: "JudgeFile") -> dict[str, Any]:
-    """Everything of a judge file but what the program comes with anyway."""
-    from ..evaluation.drift import estimate_as_dict
-    from ..judging.judge_file import versions
-
-    accuracies = {when: file.accuracy(when) for when in ("before", "after")}
-    told = {*accuracies, "certificate"}
-    shown = {name: value for name, value in file.training.items() if name not in told and value is not None}
-    return {
-        "judge": learnt(file.judge),
-        "certificate": file.certificate,
-        "accuracy": {
-            when: estimate_as_dict(recorded.estimate) for when, recorded in accuracies.items() if recorded is not None
-        },
-        "training": shown,
-        "versions": file.versions,
-        "here": versions(),
-    }
-
-
-def learnt(judge: "JudgeRecord") -> dict[str, Any]:
-    """What differs from the program as it comes; where the program is not installed, all that the file holds."""
-    from ..judging.judge_record import default_record
-
-    try:
-        own, problem = default_record(judge), ""
-    except DeclarationError as error:
-        own, problem = judge.model_copy(update={"settings": {}, "stages": {}}), str(error)
-    settings = {
-        name: {"value": value, "default": own.settings.get(name)}
-        for name, value in judge.settings.items()
-        if name not in _decides(judge) and (name not in own.settings or value != own.settings[name])
-    }
-    stages = {name: changed(stage, own.stages.get(name)) for name, stage in judge.stages.items()}
-    return {
-        "program": judge.program,
-        "declared": judge.declaration is not None,
-        "problem": problem,
-        "lm": judge.lm,
-        "settings": settings,
-        "stages": {name: told for name, told in stages.items() if told},
-        "learned": {name: state for name, state in judge.learned.items() if state != own.learned.get(name) or problem},
-        "head": judge.head.describe() if judge.head else None,
-        "threshold": judge.threshold,
-        "members": [
-            learnt(member) | {"decides": _decides(judge).get(f"thresholds[{number}]")}
-            for number, member in enumerate(judge.members)
-        ],
-    }
-
-
-def _decides(judge: "JudgeRecord") -> dict[str, Any]:
-    """The certainty from which on each member of a cascade decides, by its setting; empty for any other judge."""
-    from ..judging import Cascade
-
-    given = judge.settings.items() if judge.program == Cascade.name else ()
-    return {name: value for name, value in given if name.startswith("thresholds[")}
-
-
-def changed(stage: "StageRecord", own: "StageRecord | None") -> dict[str, Any]:
-    """How a stage differs from the program's own; empty when it does not."""
-    before = own.instructions if own else ""
-    lines = difflib.unified_diff(before.splitlines(), stage.instructions.splitlines(), lineterm="", n=1)
-    described = {field.name: field.description for field in own.fields} if own else {}
-    told = {
-        "instructions": [line for line in lines if not line.startswith(("---", "+++"))],
-        "fields": {f.name: f.description for f in stage.fields if own and f.description != described.get(f.name)},
-        "demos": list(stage.demos),
-        "decisions": stage.decisions,
-    }
-    return {name: value for name, value in told.items() if value}
-
-
-def _lines(told: dict[str, Any]) -> Iterator[Line]:
-    yield 0, f"{Path(told['file']).name}  {told['fingerprint'][:12]}", "bold"
-    yield from _judge(told["judge"], 2)
-    if told["certificate"]:
+def _lines(summary: "FileSummary") -> Iterator[Line]:
+    yield 0, f"{Path(summary.file).name}  {summary.fingerprint[:12]}", "bold"
+    yield from _judge(summary.judge, 2)
+    if summary.certificate:
         yield 2, "certificate", "bold"
-        yield from _certificate(told["certificate"])
-    if told["accuracy"] or told["training"]:
+        yield from _certificate(summary.certificate)
+    if summary.accuracy or summary.training:
         yield 2, "training", "bold"
-    for when, accuracy in told["accuracy"].items():
+    for when, accuracy in summary.accuracy.items():
         yield 4, f"{when}: accuracy {counted_proportion(accuracy)}", ""
-    yield from _facts({name: _brief(name, value) for name, value in told["training"].items()}, 4)
-    yield 2, "written by " + ", ".join(f"{name} {number}" for name, number in told["versions"].items()), "dim"
-    other = [f"{name} {now}" for name, now in told["here"].items() if told["versions"].get(name) != now]
-    if other:
-        yield 2, f"here: {', '.join(other)}", "yellow"
+    yield from _facts({name: _shortened(name, value) for name, value in summary.training.items()}, 4)
+    yield 2, "written by " + ", ".join(f"{name} {version}" for name, version in summary.versions.items()), "dim"
+    changed = [f"{name} {now}" for name, now in summary.installed.items() if summary.versions.get(name) != now]
+    if changed:
+        yield 2, f"installed: {', '.join(changed)}", "yellow"
 
 
-def _brief(name: str, value: Any) -> Any:
-    """A part of the training record in few words, or as it is where another hand has made it; --json has all of it."""
+def _judge(judge: "JudgeSummary", indent: int) -> Iterator[Line]:
+    roles = ", ".join(f"{role}={model}" for role, model in judge.lm.items()) if len(judge.lm) > 1 else ""
+    model = roles or next(iter(judge.lm.values()), "")
+    declared = " (declared in YAML)" if judge.declared else ""
+    yield indent, f"{judge.program}{declared}" + (f", model {model}" if model else ""), ""
+    if judge.problem:
+        yield indent, judge.problem, "red"
+    if judge.settings:
+        yield indent, "settings", "bold"
+    for name, setting in judge.settings.items():
+        default = "" if setting.default is None else f"  (default {setting.default})"
+        yield indent + 2, f"{name} = {setting.value}{default}", ""
+    for name, stage in judge.stages.items():
+        yield indent, f"stage {name}", "bold"
+        yield from _stage(stage, indent + 2)
+    for name, state in judge.learned.items():
+        yield indent, name, "bold"
+        yield from _facts(state, indent + 2)
+    if judge.head:
+        (name, words), *weights = judge.head
+        yield indent, f"{name}: {words}", "bold"
+        yield from ((indent + 2, f"{name}: {words}", "") for name, words in weights)
+    if judge.threshold is not None:
+        yield indent, f"abstains below certainty {judge.threshold:g}", "bold"
+    for position, member in enumerate(judge.members, start=1):
+        threshold = member.decision_threshold
+        decides = "" if threshold is None else f", decides at certainty {threshold:.4g} or more"
+        yield indent, f"member {position}{decides}", "bold"
+        yield from _judge(member, indent + 2)
+    if judge.is_unchanged:
+        yield indent, "nothing was learnt: the judge is the program with its defaults", ""
+
+
+def _stage(stage: "StageChange", indent: int) -> Iterator[Line]:
+    for line in stage.instructions:
+        yield indent, line, STYLES.get(line[:1], "")
+    for name, description in stage.fields.items():
+        yield indent, f"{name}: {description}", "green"
+    for name, decision in stage.decisions.items():
+        yield indent, f"{name}: {decision}", ""
+    if stage.demos:
+        n = len(stage.demos)
+        yield indent, f"{n} {'demo' if n == 1 else 'demos'}, the first:", ""
+        for name, value in stage.demos[0].items():
+            yield indent + 2, f"{name}: {_cut(str(value))}".replace("\n", "\n" + " " * (indent + 2)), "dim"
+
+
+def _certificate(content: dict[str, Any]) -> Iterator[Line]:
+    """The sentence of the certificate; the content of an unknown one."""
+    from ..optimizers.certificates.certificate_check import read_certificate
+
+    certificate = read_certificate(content)
+    if certificate is None:
+        yield from _facts(content, 4)
+    else:
+        yield 4, certificate.summary(), ""
+
+
+def _shortened(name: str, value: Any) -> Any:
+    """A part of the training record, shortened; unchanged if it has another form. --json has all of it."""
     try:
-        return _in_few_words(name, value)
+        return _short_form(name, value)
     except (KeyError, TypeError, ValueError):
         return value
 
 
-def _in_few_words(name: str, value: Any) -> Any:
+def _short_form(name: str, value: Any) -> Any:
     if name == "test" and isinstance(value, Mapping):
-        rows = {judge: row for judge, row in value.items() if isinstance(row, Mapping) and "figures" in row}
-        return {**value, **{judge: _row(row) for judge, row in rows.items()}}
+        rows = {judge: row for judge, row in value.items() if isinstance(row, Mapping) and "measures" in row}
+        return {**value, **{judge: _test_row(row) for judge, row in rows.items()}}
     if name == "parts" and isinstance(value, Mapping):
         return ", ".join(f"{part} {n}" for part, n in value.items())
     if name == "baselines" and isinstance(value, list):
-        return {str(one.get("name")): one for one in value if _is_figure(one) and one["n"]}
+        return {str(measure.get("name")): measure for measure in value if _is_measure(measure) and measure["n"]}
     if name == "spent" and isinstance(value, Mapping) and isinstance(value.get("usage"), Mapping):
         calls, minutes = value["usage"].get("calls", 0), value.get("minutes", 0.0)
         return f"{calls:,} calls, {minutes:.1f} minutes"
     return value[:12] if name == "cases" and isinstance(value, str) else value
 
 
-def _row(row: Mapping[str, Any]) -> str:
+def _test_row(row: Mapping[str, Any]) -> str:
     """One judge on the test part."""
-    shown = [f"{name} {_plain(row['figures'][name])}" for name in ROW if name in row["figures"]]
+    measures = row["measures"]
+    shown = [f"{name} {_value_text(measures[name])}" for name in METRICS if name in measures]
     return "; ".join([*shown, f"{row.get('calls', 0):.1f} calls"])
 
 
-def _judge(told: dict[str, Any], at: int) -> Iterator[Line]:
-    lms = ", ".join(f"{role}={model}" for role, model in told["lm"].items()) if len(told["lm"]) > 1 else ""
-    answered = lms or next(iter(told["lm"].values()), "")
-    declared = " (declared in YAML)" if told["declared"] else ""
-    yield at, f"{told['program']}{declared}" + (f", answered by {answered}" if answered else ""), ""
-    if told["problem"]:
-        yield at, told["problem"], "red"
-    if told["settings"]:
-        yield at, "settings", "bold"
-    for name, one in told["settings"].items():
-        was = "" if one["default"] is None else f"  (by itself {one['default']})"
-        yield at + 2, f"{name} = {one['value']}{was}", ""
-    for name, stage in told["stages"].items():
-        yield at, f"stage {name}", "bold"
-        yield from _stage(stage, at + 2)
-    for name, state in told["learned"].items():
-        yield at, name, "bold"
-        yield from _facts(state, at + 2)
-    if told["head"]:
-        (name, words), *weights = told["head"]
-        yield at, f"{name}: {words}", "bold"
-        yield from ((at + 2, f"{name}: {words}", "") for name, words in weights)
-    if told["threshold"] is not None:
-        yield at, f"abstains below a certainty of {told['threshold']:g}", "bold"
-    for number, member in enumerate(told["members"], start=1):
-        sure = member["decides"]
-        decides = "" if sure is None else f", which decides from a certainty of {_plain(sure)} on"
-        yield at, f"member {number}{decides}", "bold"
-        yield from _judge(member, at + 2)
-    if not any(told[part] for part in ("settings", "stages", "learned", "head", "members", "problem")):
-        yield at, "nothing was learnt: it is the program as it comes", ""
-
-
-def _certificate(told: dict[str, Any]) -> Iterator[Line]:
-    """Its sentence; what holds no certificate of ours, as it is."""
-    from ..optimizers.certificates.certificate_check import read_certificate
-
-    found = read_certificate(told)
-    if found is None:
-        yield from _facts(told, 4)
-    else:
-        yield 4, found.summary(), ""
-
-
-def _stage(stage: dict[str, Any], at: int) -> Iterator[Line]:
-    for line in stage.get("instructions", ()):
-        yield at, line, STYLES.get(line[:1], "")
-    for name, description in stage.get("fields", {}).items():
-        yield at, f"{name}: {description}", "green"
-    for name, decision in stage.get("decisions", {}).items():
-        yield at, f"{name}: {decision}", ""
-    demos = stage.get("demos", ())
-    if demos:
-        yield at, f"{len(demos)} {'demo' if len(demos) == 1 else 'demos'}, the first:", ""
-        for name, value in demos[0].items():
-            yield at + 2, f"{name}: {_short(str(value))}".replace("\n", "\n" + " " * (at + 2)), "dim"
-
-
-def _facts(value: Mapping[str, Any], at: int) -> Iterator[Line]:
-    """A name and words a line; what holds names itself is indented, but for a figure, which is one line."""
-    for name, one in value.items():
-        if isinstance(one, Mapping) and one and not _is_figure(one):
-            yield at, f"{name}:", ""
-            yield from _facts(one, at + 2)
+def _facts(content: Mapping[str, Any], indent: int) -> Iterator[Line]:
+    """A line for each name and value; a mapping is indented below its name, unless it is a measure."""
+    for name, value in content.items():
+        if isinstance(value, Mapping) and value and not _is_measure(value):
+            yield indent, f"{name}:", ""
+            yield from _facts(value, indent + 2)
         else:
-            yield at, f"{name}: {_plain(one)}", ""
+            yield indent, f"{name}: {_value_text(value)}", ""
 
 
-def _is_figure(value: Any) -> bool:
+def _is_measure(value: Any) -> bool:
     return isinstance(value, Mapping) and {"value", "low", "high", "n"} <= set(value)
 
 
-def _plain(value: Any) -> str:
-    if _is_figure(value):
-        low, high = (_plain(value[end]) for end in ("low", "high"))
-        return f"{_plain(value['value'])} [{low}, {high}], n {_plain(value['n'])}"
+def _measure_text(value: Mapping[str, Any]) -> str:
+    """Value and interval as `dicast evaluate` prints them; the value only, if an end of the interval is missing."""
+    from ..evaluation.results import Measure
+
+    ends = {name: value.get(name) for name in ("value", "low", "high", "null_value")}
+    return interval_text(Measure(name="", **ends))
+
+
+def _value_text(value: Any) -> str:
+    if value is None:
+        return number(None)
+    if _is_measure(value):
+        return f"{_measure_text(value)}, n {value['n']}"
     if isinstance(value, float) and math.isfinite(value):
         return f"{value:.4g}"
     if isinstance(value, list):
-        return _short(", ".join(map(_plain, value)) or "none")
-    return _short(str(value))
+        return _cut(", ".join(map(_value_text, value)) or "none")
+    return _cut(str(value))
 
 
-def _short(text: str) -> str:
+def _cut(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} ... ({len(text):,} characters)"

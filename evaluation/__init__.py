@@ -2,7 +2,6 @@
 
 from .compare import compare
 from .evaluate import evaluate
-from .measure_factories import difference_measure, point_measure, proportion_measure, to_measure
 from .metric import METRICS, Metric, MetricOptions
 from .results import Comparison, Evaluation, Measure
 from .run_arrays import RunArrays, run_arrays
@@ -19,11 +18,7 @@ __all__ = [
     "RunArrays",
     "RunningCounts",
     "compare",
-    "difference_measure",
     "evaluate",
-    "point_measure",
-    "proportion_measure",
     "run_arrays",
     "signature_line",
-    "to_measure",
 ]

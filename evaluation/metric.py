@@ -74,7 +74,7 @@ def register(section: str) -> Callable[[Measurement], Measurement]:
 
 def usable_metrics() -> Iterator[Metric]:
     """All metrics; one of another package that cannot be loaded is left out with a warning."""
-    for name, entry in METRICS.others().items():
+    for name, entry in METRICS.plugins().items():
         if isinstance(entry, Exception):
             warnings.warn(
                 f"metric {name!r}: its package cannot be loaded ({entry}), so it is left out. "

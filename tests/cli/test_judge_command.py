@@ -28,7 +28,7 @@ def test_explain_prints_the_whole_tree_of_one_case(cases, capsys):
     with serve(MockServer()) as server:
         assert judge(server, "--judge", "fennec", "--branches", "1", "--explain", "case 2") == 0
     out = capsys.readouterr().out
-    for told in ("case 2", "some text", "shown a, b", "shown b, a", "people say a", "criteria: 1 calls"):
+    for told in ("case 2", "some text", "order a, b", "order b, a", "human label a", "criteria: 1 calls"):
         assert told in out, told
     assert not (cases / "runs").exists()
 

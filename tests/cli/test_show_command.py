@@ -20,7 +20,7 @@ TRAINING = {
     "after": {"hits": 80, "n": 100},
     "data": {"cases": "pandalm", "labels": 400},
     "spent": {"calls": 1234, "minutes": 5.25},
-    "test": {"kappa": {"value": 0.512345, "low": 0.4, "high": None, "n": 100, "what": "agreement beyond chance"}},
+    "test": {"kappa": {"value": 0.512345, "low": 0.4, "high": None, "n": 100, "description": "beyond chance"}},
     "certificate": None,
 }
 
@@ -55,10 +55,10 @@ def test_show_says_what_was_learnt_and_nothing_else(here, capsys):
     head = f"  head: {words}\n" + "".join(f"    {name}: {weight}\n" for name, weight in weights)
     assert out.startswith(
         f"tone.judge.json  {fingerprint('tone.judge.json')[:12]}\n"
-        "  direct, answered by openai/small\n"
+        "  direct, model openai/small\n"
         "  settings\n"
-        "    evidence = pairwise  (by itself both)\n"
-        "    readout = generate  (by itself probability)\n"
+        "    evidence = pairwise  (default both)\n"
+        "    readout = generate  (default probability)\n"
         "  stage prefer\n"
     )
     assert f"     {first}\n    +Be strict.\n" in out
@@ -69,7 +69,7 @@ def test_show_says_what_was_learnt_and_nothing_else(here, capsys):
         "      response_b: �[31m7\n"  # nothing in a file steers the terminal
         "      better: B\n"
         f"{head}"
-        "  abstains below a certainty of 0.7\n"
+        "  abstains below certainty 0.7\n"
         "  certificate\n"
         "    risk: 0.1\n"
         "    coverage: 0.625\n"
@@ -84,10 +84,11 @@ def test_show_says_what_was_learnt_and_nothing_else(here, capsys):
         "      calls: 1234\n"
         "      minutes: 5.25\n"
         "    test:\n"
-        "      kappa: 0.5123 [0.4, None], n 100\n"
+        "      kappa: 0.512, n 100\n"
         "  written by dicast "
     ) in out
-    assert "here:" not in out
+    assert "installed:" not in out
+    assert "None" not in out
 
 
 def test_show_as_json_holds_every_demo_and_the_intervals(here, capsys):
@@ -102,10 +103,29 @@ def test_show_as_json_holds_every_demo_and_the_intervals(here, capsys):
     assert "after" not in told["training"]
 
 
+def test_show_prints_the_interval_of_the_test_and_a_dash_for_what_is_unknown(here, capsys):
+    """The interval by groups that the compilation recorded, not that of independent cases."""
+    unknown = {"value": None, "low": None, "high": None, "n": 0}
+    kappa = {"value": 0.0, "low": None, "high": None, "n": 16}
+    measures = {"kappa": kappa, "spearman": unknown}
+    training = {
+        "after": {"hits": 8, "n": 16, "low": 0.125, "high": 0.875},
+        "test": {"compiled": {"measures": measures, "calls": 2.0, "tokens": None}},
+        "note": [None],
+    }
+    save(build("longer"), "grouped.judge.json", training=training)
+    assert run(["show", "grouped.judge.json"]) == 0
+    out = capsys.readouterr().out
+    assert "    after: accuracy 0.500 [0.125, 0.875], 8 of 16\n" in out
+    assert "      compiled: kappa 0.000, n 16; spearman -, n 0; 2.0 calls\n" in out
+    assert "    note: -\n" in out
+    assert "None" not in out
+
+
 def test_show_of_a_judge_that_learnt_nothing_says_so(here, capsys):
     save(build("fennec"), "plain.judge.json")
     assert run(["show", "plain.judge.json"]) == 0
-    assert "  nothing was learnt: it is the program as it comes\n" in capsys.readouterr().out
+    assert "  nothing was learnt: the judge is the program with its defaults\n" in capsys.readouterr().out
 
 
 def test_show_tells_each_member_of_a_panel_and_learned_priorities(here, capsys):
@@ -114,7 +134,7 @@ def test_show_tells_each_member_of_a_panel_and_learned_priorities(here, capsys):
     save(Panel([taught(), learner], pool="mean"), "panel.judge.json")
     assert run(["show", "panel.judge.json"]) == 0
     out = capsys.readouterr().out
-    assert "  panel\n  settings\n    pool = mean  (by itself majority)\n  member 1\n    direct\n" in out
+    assert "  panel\n  settings\n    pool = mean  (default majority)\n  member 1\n    direct\n" in out
     assert "  member 2\n    fennec\n" in out
     assert "    priorities\n      shares:\n        accuracy: 0.75\n" in out
 
@@ -130,7 +150,7 @@ def test_show_of_a_program_that_is_not_installed_tells_what_the_file_holds(here,
     assert "    readout = generate\n" in out
     assert "Be strict." in out
     assert f"written by dicast {versions()['dicast']}, dspy 3.0.0, " in out
-    assert f"  here: dspy {versions()['dspy']}\n" in out
+    assert f"  installed: dspy {versions()['dspy']}\n" in out
 
 
 def test_show_of_something_else_is_one_clear_line(here, capsys):
@@ -253,9 +273,9 @@ def test_what_cannot_be_compared_is_one_clear_line(here, capsys, arguments, told
 @pytest.mark.parametrize(
     "training",
     [
-        {"test": {"compiled": {"figures": 3}}},
-        {"test": {"compiled": {"figures": {"accuracy": "high"}, "calls": 2}}},
-        {"test": {"compiled": {"figures": {}, "calls": "two"}}},
+        {"test": {"compiled": {"measures": 3}}},
+        {"test": {"compiled": {"measures": {"accuracy": "high"}, "calls": 2}}},
+        {"test": {"compiled": {"measures": {}, "calls": "two"}}},
         {"spent": {"usage": {"calls": "many"}, "minutes": 2}},
         {"baselines": [{"name": "longer"}], "parts": {"train": []}},
     ],

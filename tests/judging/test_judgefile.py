@@ -580,7 +580,7 @@ def test_one_case_is_explained_by_a_judge_file(cases, capsys):
         save(taught("fennec"), "tone.judge.json", lm=f"openai/m@{server.url}")
         explain = ["--explain", "case 2"]
         assert dicast_run(["judge", "--judge", "tone.judge.json", "--cases", "pairs.jsonl", *explain]) == 0
-    assert "people say a" in capsys.readouterr().out
+    assert "human label a" in capsys.readouterr().out
 
 
 def test_a_judge_file_sits_on_a_panel(cases, capsys):
