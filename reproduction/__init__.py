@@ -1,7 +1,7 @@
-"""Published tables, recomputed from recorded judgments by other judges: no LM, no text."""
+"""Published tables recomputed from the recorded judgments of other judges: no model, no texts."""
 
+from .comparison import PublishedValue, Recomputed, TableRow
+from .published import TABLES, PublishedTable
 from .recorded import folder
-from .table import Figure, Printed, Row
-from .tables import TABLES, Table, find
 
-__all__ = ["TABLES", "Figure", "Printed", "Row", "Table", "find", "folder"]
+__all__ = ["TABLES", "PublishedTable", "PublishedValue", "Recomputed", "TableRow", "folder"]

@@ -1,7 +1,4 @@
-"""Recorded judgments: where they lie, and how their rows are read.
-
-One JSON object a line is one verdict of one judge; docs/reproduce.md has the fields. Rows are read one at a time.
-"""
+"""Read recorded judgments: one JSON object a line is one verdict of one judge; docs/reproduce.md has the fields."""
 
 import os
 from collections.abc import Iterator
@@ -17,7 +14,7 @@ Letter = Literal["a", "b", "tie"]
 
 
 class Judgment(BaseModel):
-    """What every row has: whose verdict it is, on which item. Other fields of a row are not looked at."""
+    """The fields of every row; other fields are ignored."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -27,18 +24,18 @@ class Judgment(BaseModel):
     setting: str
 
 
-class Preference(Judgment):
-    """Which of two responses is better; None where the judge's answer could not be read."""
+class RecordedPreference(Judgment):
+    """The better of two responses; None if the judge's answer could not be parsed."""
 
     prediction: Letter | None
     prediction_swapped: Letter | None = Field(
-        default=None, description="with the responses exchanged, told in the item's own order"
+        default=None, description="with the responses swapped; the letter is of the original order"
     )
     label: Letter
     certainty: Annotated[float, Field(ge=0, le=100)] | None = None
 
 
-class Score(Judgment):
+class RecordedScore(Judgment):
     """A score of one text by one aspect."""
 
     aspect: str
@@ -53,7 +50,7 @@ Kind = TypeVar("Kind", bound=BaseModel)
 
 
 def read(path: Path, kind: type[Kind]) -> Iterator[Kind]:
-    """The rows of a file, in order; blank lines are passed over.
+    """The rows of a file, in order; blank lines are skipped.
 
     Raises:
         DataError: the file cannot be read, holds no row, or a row is damaged (file, line, field, value).
@@ -75,18 +72,18 @@ def read(path: Path, kind: type[Kind]) -> Iterator[Kind]:
         raise DataError(f"{path}: there are no rows in it. Copy it again.")
 
 
-def folder(given: Path | None = None) -> Path:
-    """The folder of recorded judgments: the one given, DICAST_RECORDED, or `recorded` beside DICAST_DATA.
+def folder(path: Path | None = None) -> Path:
+    """The folder of recorded judgments: `path`, else DICAST_RECORDED, else `recorded` beside DICAST_DATA.
 
     Raises:
-        DataError: none is named, or there is no such folder.
+        DataError: no folder is named, or it does not exist.
     """
-    named, sets = os.environ.get("DICAST_RECORDED"), os.environ.get("DICAST_DATA")
-    if given is None and not named and not sets:
+    recorded, sets = os.environ.get("DICAST_RECORDED"), os.environ.get("DICAST_DATA")
+    if path is None and not recorded and not sets:
         raise DataError("reproduce: no recorded judgments are named. Give --data DIR or set DICAST_RECORDED.")
-    found = given or (
-        Path(named).expanduser() if named else Path(str(sets)).expanduser().absolute().parent / "recorded"
-    )
-    if not found.is_dir():
-        raise DataError(f"reproduce: {found} is no folder. Give --data DIR; docs/reproduce.md says what lies in it.")
-    return found
+    if path is None:
+        beside = Path(str(sets)).expanduser().absolute().parent / "recorded"
+        path = Path(recorded).expanduser() if recorded else beside
+    if not path.is_dir():
+        raise DataError(f"reproduce: {path} is no folder. Give --data DIR; docs/reproduce.md lists its files.")
+    return path

@@ -16,10 +16,10 @@ from scipy.stats import kendalltau
 
 from dicast.cli import run
 from dicast.errors import DataError, DeclarationError
-from dicast.reproduction import TABLES, Figure, Printed, find, folder
-from dicast.reproduction.personalized_judge import _only_count
-from dicast.reproduction.recorded import Preference, Score, read
-from dicast.reproduction.table import Explained, compare, rounds_to
+from dicast.reproduction import TABLES, PublishedValue, Recomputed, folder
+from dicast.reproduction.comparison import Explanation, compare, rounds_to
+from dicast.reproduction.recorded import RecordedPreference, RecordedScore, read
+from dicast.reproduction.tables.personalized_judge import _only_count
 
 AUTOJ = "autoj/judgments.jsonl"
 HEAD = [
@@ -40,7 +40,7 @@ def recorded() -> Path:
 @pytest.fixture(scope="module")
 def rows_of():
     """The rows of a table, recomputed once."""
-    return cache(lambda name, root: find(name).rows(root))
+    return cache(lambda name, root: TABLES.find(name).rows(root))
 
 
 @pytest.fixture
@@ -92,26 +92,26 @@ def lines(capsys) -> list[str]:
 )
 def test_recorded_judgments_give_the_published_tables(recorded, rows_of, name, verdicts):
     rows = rows_of(name, recorded)
-    assert [row.figure for row in rows if row.unexplained] == []
+    assert [row.name for row in rows if row.unexplained] == []
     assert Counter(row.verdict for row in rows) == verdicts
 
 
 def test_every_table_is_pinned_and_the_whole_command_passes(recorded, capsys):
     assert run(["reproduce", "all", "--data", str(recorded)]) == 0
     assert lines(capsys)[-2:] == [
-        "1,430 figures: 1,305 exact, 98 round equal, 22 differ (all explained), 5 not recorded (all explained)",
-        "18 of them from what a source printed of a run whose judgments it did not release",
+        "1,430 values: 1,305 exact, 98 round equal, 22 differ (all explained), 5 not recorded (all explained)",
+        "18 of them are recomputed from printed counts of runs whose judgments were not released",
     ]
 
 
 def test_every_explanation_is_in_use(recorded, rows_of):
-    for table in TABLES.values():
-        used = {row.figure for row in rows_of(table.name, recorded) if row.why}
-        assert used == set(table.published.explained), table.name
+    for table in TABLES:
+        used = {row.name for row in rows_of(table.name, recorded) if row.why}
+        assert used == set(table.publication.explained), table.name
 
 
 def test_counts_of_table_2_are_the_rounded_accuracy_times_n(recorded, rows_of):
-    rows = {row.figure: row for row in rows_of("personalized-judge-table-2", recorded)}
+    rows = {row.name: row for row in rows_of("personalized-judge-table-2", recorded)}
     for name, row in rows.items():
         if name.endswith(": correct"):
             accuracy = rows[name.replace(": correct", ": accuracy")]
@@ -132,8 +132,8 @@ def test_the_stale_rows_explain_part_of_the_missing_persona(recorded):
 
 
 def test_fed_correlations_need_the_furthest_annotation_dropped(recorded):
-    rows = [row for row in read(recorded / "fed_metric" / "judgments.jsonl", Score) if row.label is not None]
-    printed = find("fed-replication").published.printed()
+    rows = [row for row in read(recorded / "fed_metric" / "judgments.jsonl", RecordedScore) if row.label is not None]
+    printed = TABLES.find("fed-replication").publication.published_values()
     from dicast.stats.proportions import correlations
 
     for level, aspect in {(row.setting, row.aspect) for row in rows}:
@@ -146,7 +146,7 @@ def test_fed_correlations_need_the_furthest_annotation_dropped(recorded):
 
 def test_tau_c_would_be_printed_as_the_one_figure_that_differs(recorded):
     prompts = {}
-    for row in read(recorded / "openmeva_chatgpt" / "judgments.jsonl", Score):
+    for row in read(recorded / "openmeva_chatgpt" / "judgments.jsonl", RecordedScore):
         if row.judge == "bertscore-f":
             prompts.setdefault(row.item_id.rpartition("/")[0], []).append((row.prediction, row.label))
     each = [kendalltau(*zip(*pairs, strict=True), variant="c").statistic for pairs in prompts.values()]
@@ -164,21 +164,21 @@ def only(figure, printed, explained=None):
 @pytest.mark.parametrize(
     ("figure", "printed", "told"),
     [
-        (Figure(0.81, 100, 81), Printed(0.81, 2, 81, 100), "exact"),
-        (Figure(0.81, 100, 81), Printed(0.81, 2, 162, 200), "differs, unexplained"),
-        (Figure(0.405, 200, 81), Printed(0.81, 2, 81, 100), "differs, unexplained"),
-        (Figure(105, 105), Printed(105, 0), "exact"),
-        (Figure(104.9, 105), Printed(105, 0), "rounds equal"),
-        (Figure(106, 106), Printed(105, 0), "differs, unexplained"),
-        (Figure(0.4436661, 9), Printed(0.443666, 6), "exact"),
-        (Figure(0.44367, 9), Printed(0.44367, 5), "rounds equal"),
-        (Figure(-0.0275, 9), Printed(-0.028, 3), "rounds equal"),
-        (Figure(math.nan, 9), Printed(0.5, 1), "not recorded, unexplained"),
-        (None, Printed(0.5, 1), "not recorded, unexplained"),
+        (Recomputed(0.81, 100, 81), PublishedValue(0.81, 2, 81, 100), "exact"),
+        (Recomputed(0.81, 100, 81), PublishedValue(0.81, 2, 162, 200), "differs, unexplained"),
+        (Recomputed(0.405, 200, 81), PublishedValue(0.81, 2, 81, 100), "differs, unexplained"),
+        (Recomputed(105, 105), PublishedValue(105, 0), "exact"),
+        (Recomputed(104.9, 105), PublishedValue(105, 0), "rounds equal"),
+        (Recomputed(106, 106), PublishedValue(105, 0), "differs, unexplained"),
+        (Recomputed(0.4436661, 9), PublishedValue(0.443666, 6), "exact"),
+        (Recomputed(0.44367, 9), PublishedValue(0.44367, 5), "rounds equal"),
+        (Recomputed(-0.0275, 9), PublishedValue(-0.028, 3), "rounds equal"),
+        (Recomputed(math.nan, 9), PublishedValue(0.5, 1), "not recorded, unexplained"),
+        (None, PublishedValue(0.5, 1), "not recorded, unexplained"),
     ],
 )
 def test_verdicts(figure, printed, told):
-    assert only(figure, printed).told == told
+    assert only(figure, printed).verdict_text == told
 
 
 @pytest.mark.parametrize(
@@ -196,17 +196,17 @@ def test_halves_may_be_rounded_up_or_to_even(value, printed, equal):
 
 
 def test_an_explanation_holds_only_for_the_value_that_it_names():
-    known = Explained(recorded=0.78, why="another run")
-    assert only(Figure(0.7804, 9), Printed(0.796, 3), known).why == "another run"
-    assert only(Figure(0.7806, 9), Printed(0.796, 3), known).unexplained
-    assert only(Figure(0.7804, 9), Printed(0.78, 2), known).why == ""  # nothing is left to explain
-    assert only(None, Printed(0.80, 2), known).unexplained
-    assert only(Figure(0.7804, 9), Printed(0.80, 2), Explained(why="no rows")).unexplained
-    assert not only(None, Printed(0.80, 2), Explained(why="no rows")).unexplained
+    known = Explanation(recorded=0.78, why="another run")
+    assert only(Recomputed(0.7804, 9), PublishedValue(0.796, 3), known).why == "another run"
+    assert only(Recomputed(0.7806, 9), PublishedValue(0.796, 3), known).unexplained
+    assert only(Recomputed(0.7804, 9), PublishedValue(0.78, 2), known).why == ""  # nothing is left to explain
+    assert only(None, PublishedValue(0.80, 2), known).unexplained
+    assert only(Recomputed(0.7804, 9), PublishedValue(0.80, 2), Explanation(why="no rows")).unexplained
+    assert not only(None, PublishedValue(0.80, 2), Explanation(why="no rows")).unexplained
 
 
 def test_a_row_has_both_values_and_their_difference():
-    row = only(Figure(0.5, 4, 2), Printed(0.6, 1))
+    row = only(Recomputed(0.5, 4, 2), PublishedValue(0.6, 1))
     assert (row.recomputed, row.published, row.hits, row.n, row.basis) == (0.5, 0.6, 2, 4, "items")
     assert row.difference == pytest.approx(-0.1)
 
@@ -230,19 +230,19 @@ def test_a_rounded_share_leaves_one_count_or_several(share, n, count):
 
 
 def test_published_figures_keep_the_decimals_of_their_sources():
-    printed = find("personalized-judge-table-1").published.printed()
-    assert printed["PRISM, command-r-plus"] == Printed(0.72, 3)
-    assert find("pandalm").published.printed()["labels, tie"] == Printed(105, 0)
-    assert find("unieval").published.printed()["qags_xsum, consistency, spearman"].decimals == 6
+    printed = TABLES.find("personalized-judge-table-1").publication.published_values()
+    assert printed["PRISM, command-r-plus"] == PublishedValue(0.72, 3)
+    assert TABLES.find("pandalm").publication.published_values()["labels, tie"] == PublishedValue(105, 0)
+    assert TABLES.find("unieval").publication.published_values()["qags_xsum, consistency, spearman"].decimals == 6
 
 
 def test_the_tables_are_those_of_the_file_of_published_figures():
     text = (Path(__file__).parents[2] / "reproduction" / "published.yaml").read_text(encoding="utf-8")
     told = yaml.safe_load(text)
-    assert list(told) == list(TABLES)
+    assert set(told) == set(TABLES.names())
     for name, table in told.items():
-        if "figures" in table:
-            assert set(table.get("explained", {})) <= set(table["figures"]), name
+        if "values" in table:
+            assert set(table.get("explained", {})) <= set(table["values"]), name
 
 
 # What is recomputed, by hand.
@@ -263,15 +263,15 @@ def test_the_option_of_a_tie_changes_which_rows_count(tmp_path):
         tmp_path / "personalized_judge" / "notebook_aggregates.jsonl",
         [aggregate | {"dataset_id": f"personalized_{name}", "judge": "gpt-4o"} for name in ("ec", "opinionqa")],
     )
-    first = {row.figure: row for row in find("personalized-judge-table-1").rows(tmp_path)}
+    first = {row.name: row for row in TABLES.find("personalized-judge-table-1").rows(tmp_path)}
     assert (first["EC, gpt-4o"].hits, first["EC, gpt-4o"].n) == (3, 4)  # an unreadable answer is left out
     assert (first["EC with tie, gpt-4o"].hits, first["EC with tie, gpt-4o"].n) == (4, 6)  # and here it is wrong
     assert (first["OpinionQA, gpt-4o"].basis, first["OpinionQA, gpt-4o"].n) == ("aggregates", 2537)
     assert first["PR, gpt-4o"].verdict == "not recorded"
-    second = {row.figure: row for row in find("personalized-judge-table-2").rows(tmp_path)}
+    second = {row.name: row for row in TABLES.find("personalized-judge-table-2").rows(tmp_path)}
     assert second["OpinionQA, gpt-4o, high: correct"].recomputed == 1
     assert second["OpinionQA, gpt-4o, low: correct"].verdict == "not recorded"
-    found = TABLES["personalized-judge-table-2"].recompute(tmp_path)
+    found = TABLES.find("personalized-judge-table-2").recompute(tmp_path)
     assert (found["EC, gpt-4o, high: cases"].value, found["EC, gpt-4o, high: correct"].value) == (2, 1)
     assert (found["EC, gpt-4o, low: cases"].value, found["EC, gpt-4o, low: correct"].value) == (2, 2)
 
@@ -280,7 +280,7 @@ def test_llmbar_statistics_are_made_as_the_source_made_them(tmp_path):
     rows = [verdict(*one) for one in (("a", "a", "a"), ("b", "b", "b"), ("a", "b", "b"), (None, None, "a"))]
     write(tmp_path / "llmbar" / "natural.jsonl", rows)
     write(tmp_path / "llmbar" / "gptinst.jsonl", rows)
-    found = TABLES["llmbar"].recompute(tmp_path)
+    found = TABLES.find("llmbar").recompute(tmp_path)
     run_ = "natural, j default"
     assert [found[f"{run_}, {name}"].hits for name in ("accuracy", "accuracy, responses exchanged")] == [2, 3]
     assert [found[f"{run_}, {name}"].hits for name in ("both orders correct", "positional agreement")] == [2, 3]
@@ -297,7 +297,7 @@ def test_pandalm_averages_over_the_three_labels_alone(tmp_path):
         for item, (prediction, label) in enumerate(zip(["a", None, "b", "a", "tie", "tie"], labels, strict=True))
     ]
     write(tmp_path / "pandalm" / "judgments.jsonl", rows + [row | {"judge": "other"} for row in rows])
-    found = TABLES["pandalm"].recompute(tmp_path)
+    found = TABLES.find("pandalm").recompute(tmp_path)
     assert found["labels, a"].value == 2  # items, not rows
     assert (found["j, accuracy"].hits, found["j, accuracy"].n) == (4, 6)
     assert found["j, F1"].value == pytest.approx((1 / 2 + 2 / 3 + 1) / 3)
@@ -316,8 +316,8 @@ def test_constant_prompts_are_left_out_of_the_sample_level(tmp_path):
             for system, (prediction, label) in enumerate(pairs)
         ],
     )
-    found = TABLES["openmeva-chatgpt"].recompute(tmp_path)
-    assert found["chatgpt, sample level, spearman"] == Figure(0.0, 6)
+    found = TABLES.find("openmeva-chatgpt").recompute(tmp_path)
+    assert found["chatgpt, sample level, spearman"] == Recomputed(0.0, 6)
     assert found["chatgpt, data-set level, spearman"].n == 9
 
 
@@ -329,11 +329,11 @@ def test_rounded_figures_pass(elsewhere, capsys):
     assert run(["reproduce", "autoj", "--data", "there"]) == 0
     assert lines(capsys) == [
         *HEAD,
-        "  figure       recomputed  of            published  difference  verdict       basis",
+        "  value        recomputed  n             published  difference  verdict       basis",
         "  agreement    54.960      5,496/10,000  54.96      +0.000      rounds equal  items",
         "  consistency  83.410      8,341/10,000  83.41      +0.000      rounds equal  items",
         "",
-        "2 figures: 2 round equal",
+        "2 values: 2 round equal",
     ]
 
 
@@ -342,11 +342,11 @@ def test_a_figure_that_nothing_explains_is_a_failure(elsewhere, capsys):
     assert run(["reproduce", "autoj", "--data", "there"]) == 1
     assert lines(capsys) == [
         *HEAD,
-        "  figure       recomputed  of      published  difference  verdict               basis",
+        "  value        recomputed  n       published  difference  verdict               basis",
         "  agreement    55.000      55/100  54.96      +0.040      differs, unexplained  items",
         "  consistency  83.000      83/100  83.41      -0.410      differs, unexplained  items",
         "",
-        "2 figures: 2 differ (2 unexplained)",
+        "2 values: 2 differ (2 unexplained)",
     ]
 
 
@@ -361,7 +361,7 @@ def test_an_explained_difference_is_no_failure(elsewhere, capsys):
     assert run(["reproduce", "personalized-judge-table-3", "--data", "there"]) == 0
     told = lines(capsys)
     assert told[2:6] == [
-        "  figure                 recomputed  of       published  difference  verdict       basis",
+        "  value                  recomputed  n        published  difference  verdict       basis",
         "  PRISM, no persona      0.5264      519/986  0.685      -0.1586     differs       items",
         "  OpinionQA, no persona  -           -        0.575      -           not recorded  -",
         "  EC, no persona         0.4980      254/510  0.498      +0.0000     rounds equal  items",
@@ -370,7 +370,7 @@ def test_an_explained_difference_is_no_failure(elsewhere, capsys):
         "  PRISM, no persona: the released run and the notebook have .526 (519 of 986); without the"
     )
     assert told[8] == "  OpinionQA, no persona: no run without a persona is released for OpinionQA."
-    assert told[-1] == "3 figures: 1 round equal, 1 differ (all explained), 1 not recorded (all explained)"
+    assert told[-1] == "3 values: 1 round equal, 1 differ (all explained), 1 not recorded (all explained)"
 
 
 def llmbar(folder, **other):
@@ -407,9 +407,9 @@ def test_all_tells_what_is_not_there(elsewhere, capsys):
     write(elsewhere / "recorded" / AUTOJ, autoj(5496, 8341, 10_000))
     assert run(["reproduce", "all", "--data", "recorded"]) == 0
     told = lines(capsys)
-    assert told[6] == f"personalized-judge-table-1: not there ({Path('recorded/personalized_judge/judgments.jsonl')})"
-    assert sum(": not there (" in line for line in told) == len(TABLES) - 1
-    assert told[-1] == "2 figures: 2 round equal"
+    assert told[6] == f"personalized-judge-table-1: missing ({Path('recorded/personalized_judge/judgments.jsonl')})"
+    assert sum(": missing (" in line for line in told) == len(TABLES.names()) - 1
+    assert told[-1] == "2 values: 2 round equal"
 
 
 def test_json_has_every_row(elsewhere, capsys):
@@ -418,11 +418,11 @@ def test_json_has_every_row(elsewhere, capsys):
     told = json.loads(capsys.readouterr().out)
     assert told["verdicts"] == {"exact": 0, "rounds equal": 0, "differs": 2, "not recorded": 0}
     assert told["unexplained"] == ["autoj: agreement", "autoj: consistency"]
-    assert len(told["not_there"]) == len(TABLES) - 1
+    assert len(told["missing"]) == len(TABLES.names()) - 1
     (table,) = told["tables"]
     assert table["rows"][0] | {"difference": None, "recomputed": None} == {
         "table": "autoj",
-        "figure": "agreement",
+        "name": "agreement",
         "recomputed": None,
         "n": 100,
         "hits": 55,
@@ -438,7 +438,7 @@ def test_json_has_every_row(elsewhere, capsys):
 def test_long_tables_are_told_in_a_line_a_subset_unless_full(recorded, capsys):
     assert run(["reproduce", "llmbar", "--data", str(recorded)]) == 0
     short = lines(capsys)
-    assert short[2:4] == ["  natural: 585 figures: 585 exact", "  gptinst: 585 figures: 585 exact"]
+    assert short[2:4] == ["  natural: 585 values: 585 exact", "  gptinst: 585 values: 585 exact"]
     assert len(short) == 6
     assert run(["reproduce", "llmbar", "--data", str(recorded), "--full"]) == 0
     assert len(lines(capsys)) == 3 + 1170 + 2
@@ -479,10 +479,16 @@ def test_a_damaged_row_is_named(elsewhere, capsys, row, told):
         ([], "Name a table of dicast reproduce --list, or all."),
         (["autoj"], "dicast: reproduce: no recorded judgments are named. Give --data DIR or set DICAST_RECORDED."),
         (["autoj", "--data", "nowhere"], "dicast: reproduce: nowhere is no folder."),
-        (["autoj", "--data", "."], f"dicast: autoj: {AUTOJ} is not there."),
-        (["all", "--data", "."], "dicast: all: personalized_judge/judgments.jsonl is not there."),
-        (["auto-j", "--data", "."], "dicast: reproduce: there is no table 'auto-j'. Did you mean autoj?"),
-        (["zzz", "--data", "."], "dicast: reproduce: there is no table 'zzz'. dicast reproduce --list has all."),
+        (["autoj", "--data", "."], f"dicast: autoj: {AUTOJ} is missing."),
+        (["all", "--data", "."], "dicast: all: personalized_judge/judgments.jsonl is missing."),
+        (
+            ["auto-j", "--data", "."],
+            "dicast: published table 'auto-j': there is no such published table. Did you mean 'autoj'?",
+        ),
+        (
+            ["zzz", "--data", "."],
+            "dicast: published table 'zzz': there is no such published table. dicast reproduce --list has all.",
+        ),
     ],
 )
 def test_what_is_wrong_is_one_clear_line(elsewhere, capsys, arguments, told):
@@ -493,9 +499,9 @@ def test_what_is_wrong_is_one_clear_line(elsewhere, capsys, arguments, told):
 def test_empty_and_unreadable_files_are_refused(tmp_path):
     (tmp_path / "empty.jsonl").write_text("\n\n")
     with pytest.raises(DataError, match=r"empty\.jsonl: there are no rows in it"):
-        list(read(tmp_path / "empty.jsonl", Preference))
+        list(read(tmp_path / "empty.jsonl", RecordedPreference))
     with pytest.raises(DataError, match="cannot be read"):
-        list(read(tmp_path, Preference))
+        list(read(tmp_path, RecordedPreference))
 
 
 def test_the_folder_is_the_one_given_or_named_or_beside_the_sets(elsewhere, monkeypatch):
@@ -513,17 +519,17 @@ def test_the_list_names_sources_and_files(elsewhere, capsys):
     told = lines(capsys)
     assert told[told.index(HEAD[0]) : told.index(HEAD[0]) + 3] == [HEAD[0], f"  {HEAD[1]}", f"  needs {AUTOJ}"]
     assert run(["reproduce", "--list", "--json"]) == 0
-    assert [table["name"] for table in json.loads(capsys.readouterr().out)] == list(TABLES)
+    assert [table["name"] for table in json.loads(capsys.readouterr().out)] == TABLES.names()
 
 
 def test_an_unknown_table_is_a_wrong_declaration():
-    with pytest.raises(DeclarationError, match="there is no table"):
-        find("nothing")
+    with pytest.raises(DeclarationError, match="there is no such published table"):
+        TABLES.find("nothing")
 
 
 def test_the_guide_has_the_verdict_counts_of_every_table(recorded, rows_of):
     guide = (Path(__file__).parents[2] / "docs" / "reproduce.md").read_text(encoding="utf-8")
-    for table in TABLES.values():
+    for table in TABLES:
         rows = rows_of(table.name, recorded)
         counts = Counter(row.verdict for row in rows)
         cells = [len(rows), *(counts[name] for name in ("exact", "rounds equal", "differs", "not recorded"))]

@@ -1,8 +1,8 @@
 """LLMBar (Zeng et al. 2023, arXiv 2310.07641): evaluators by model and prompting strategy, each asked in both orders.
 
-The source prints its statistics beside each run, with counts and every digit. Its four "kappas" are not agreement with
-people beyond chance: its program codes a verdict for the first response 1 and every other one 0, but the gold labels 1
-and 2, so that a right verdict for the second response counts as a disagreement. They are recomputed as they were made.
+The source prints the statistics of each run with counts and all digits. Its four "kappas" are not Cohen's kappa with
+the labels: its program codes a verdict for the first response as 1 and any other as 0, but the gold labels as 1 and 2,
+so that a correct verdict for the second response counts as a disagreement. They are recomputed in the same way.
 """
 
 from pathlib import Path
@@ -11,14 +11,15 @@ from typing import Annotated
 import numpy as np
 from pydantic import BaseModel, Field
 
-from ..stats.agreement import confusion, kappa
-from ..stats.proportions import Proportion
-from .recorded import Preference, read
-from .table import Figure, Printed
+from ...stats.agreement import confusion, kappa
+from ...stats.proportions import Proportion
+from ..comparison import PublishedValue, Recomputed
+from ..published import register
+from ..recorded import RecordedPreference, read
 
 SUBSETS = ("natural", "gptinst")
 FILES = (*(f"llmbar/{subset}.jsonl" for subset in SUBSETS), "llmbar/published_statistics.jsonl")
-DIGITS = 9  # of those printed, all that the order of a sum cannot move
+DIGITS = 9  # printed digits that do not depend on the order of a sum
 COUNTED = {
     "correct_False": "accuracy",
     "correct_True": "accuracy, responses exchanged",
@@ -36,7 +37,7 @@ Counted = Annotated[str, Field(pattern=r"^\d+ / [1-9]\d* = ")]
 
 
 class Statistics(BaseModel):
-    """What the source printed of one run: `"81 / 100 = 81.0%"`, `"82.0%"`, and kappas."""
+    """The printed statistics of one run: `"81 / 100 = 81.0%"`, `"82.0%"`, and kappas."""
 
     subset: str
     judge: str
@@ -52,47 +53,50 @@ class Statistics(BaseModel):
     kappa_agreement: float
 
 
-def printed(root: Path) -> dict[str, Printed]:
+def read_published(root: Path) -> dict[str, PublishedValue]:
     """The source's own statistics of every run.
 
     Raises:
-        DataError: a row is damaged, or a share is not written as the source writes shares.
+        DataError: a row is damaged, or a proportion has another format than the source's.
     """
-    found: dict[str, Printed] = {}
+    values: dict[str, PublishedValue] = {}
     for row in read(root / FILES[-1], Statistics):
         run = f"{row.subset}, {row.judge} {row.setting}"
         for field, name in COUNTED.items():
             counts, _, _ = getattr(row, field).partition(" = ")
             hits, _, n = counts.partition(" / ")
-            found[f"{run}, {name}"] = Printed(int(hits) / int(n), DIGITS, int(hits), int(n))
-        found[f"{run}, {MEAN}"] = Printed(float(row.correct_average.rstrip("%")) / 100, DIGITS)
+            values[f"{run}, {name}"] = PublishedValue(int(hits) / int(n), DIGITS, int(hits), int(n))
+        values[f"{run}, {MEAN}"] = PublishedValue(float(row.correct_average.rstrip("%")) / 100, DIGITS)
         for field, name in KAPPAS.items():
-            found[f"{run}, {name}"] = Printed(getattr(row, field), DIGITS)
-    return found
+            values[f"{run}, {name}"] = PublishedValue(getattr(row, field), DIGITS)
+    return values
 
 
-def figures(root: Path) -> dict[str, Figure]:
+def recompute(root: Path) -> dict[str, Recomputed]:
     """`<subset>, <model> <strategy>, <statistic>` of every run."""
-    found: dict[str, Figure] = {}
+    values: dict[str, Recomputed] = {}
     for subset, file in zip(SUBSETS, FILES, strict=False):
-        runs: dict[str, list[Preference]] = {}
-        for row in read(root / file, Preference):
+        runs: dict[str, list[RecordedPreference]] = {}
+        for row in read(root / file, RecordedPreference):
             runs.setdefault(f"{subset}, {row.judge} {row.setting}", []).append(row)
         for run, rows in runs.items():
-            found |= {f"{run}, {name}": figure for name, figure in _statistics(rows).items()}
-    return found
+            values |= {f"{run}, {name}": figure for name, figure in _statistics(rows).items()}
+    return values
 
 
-def _statistics(rows: list[Preference]) -> dict[str, Figure]:
-    own = np.array([row.prediction == row.label for row in rows])
+def _statistics(rows: list[RecordedPreference]) -> dict[str, Recomputed]:
+    original = np.array([row.prediction == row.label for row in rows])
     exchanged = np.array([row.prediction_swapped == row.label for row in rows])
     equal = np.array([row.prediction == row.prediction_swapped for row in rows])
-    counted = zip(COUNTED.values(), (own, exchanged, own & exchanged, equal), strict=True)
-    found = {name: Figure.share(Proportion(int(hits.sum()), len(rows))) for name, hits in counted}
-    found[MEAN] = Figure(float(own.mean() + exchanged.mean()) / 2, len(rows))
+    counted = zip(COUNTED.values(), (original, exchanged, original & exchanged, equal), strict=True)
+    values = {name: Recomputed.proportion(Proportion(int(hits.sum()), len(rows))) for name, hits in counted}
+    values[MEAN] = Recomputed(float(original.mean() + exchanged.mean()) / 2, len(rows))
     gold = np.array([1 if row.label == "a" else 2 for row in rows])
     first = np.array([row.prediction == "a" for row in rows], dtype=int)
     second = np.array([row.prediction_swapped == "a" for row in rows], dtype=int)
     with_gold = [float(kappa(confusion(gold, verdicts, 3))) for verdicts in (first, second)]
     kappas = (*with_gold, sum(with_gold) / 2, float(kappa(confusion(first, second, 3))))
-    return found | {name: Figure(value, len(rows)) for name, value in zip(KAPPAS.values(), kappas, strict=True)}
+    return values | {name: Recomputed(value, len(rows)) for name, value in zip(KAPPAS.values(), kappas, strict=True)}
+
+
+register("llmbar", FILES, recompute, read_published)

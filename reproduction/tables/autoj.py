@@ -2,19 +2,23 @@
 
 from pathlib import Path
 
-from ..stats.proportions import Proportion
-from .recorded import Preference, read
-from .table import Figure
+from ...stats.proportions import Proportion
+from ..comparison import Recomputed
+from ..published import register
+from ..recorded import RecordedPreference, read
 
 FILES = ("autoj/judgments.jsonl",)
 
 
-def figures(root: Path) -> dict[str, Figure]:
+def recompute(root: Path) -> dict[str, Recomputed]:
     """Agreement: both orders name the human label; consistency: both name the same. In percent, of all items."""
-    rows = [(row.prediction, row.prediction_swapped, row.label) for row in read(root / FILES[0], Preference)]
+    rows = [(row.prediction, row.prediction_swapped, row.label) for row in read(root / FILES[0], RecordedPreference)]
     agreeing = sum(first == second == label for first, second, label in rows)
     consistent = sum(first == second and first is not None for first, second, _ in rows)
     return {
-        name: Figure(100 * Proportion(hits, len(rows)).value, len(rows), hits)
+        name: Recomputed(100 * Proportion(hits, len(rows)).value, len(rows), hits)
         for name, hits in (("agreement", agreeing), ("consistency", consistent))
     }
+
+
+register("autoj", FILES, recompute)
