@@ -31,7 +31,7 @@ from .cost_account import TotalCost
 from .prompts.candidate_selection import Trial
 from .prompts.prompt_state import Wording
 from .result import Result
-from .structure.search import Searched
+from .structure.search import StructureSearch
 
 IDENTITY = "compile.json"
 RESUME = "Give the same dicast compile to continue it."
@@ -71,7 +71,7 @@ class Compilation:
     spent: TotalCost | None = None
     head: Head | None = None
     prompts: PromptSearch | None = None
-    structure: Searched | None = None
+    structure: StructureSearch | None = None
     no_budget: tuple[Search, ...] = ()
     certificate: Certificate | None = None
     judge_path: Path | None = None
@@ -108,7 +108,7 @@ def read_compilation(folder: Path) -> Compilation:
     }
     begun = {name for name, content in searches.items() if content.get("trials")}
     # The file of the structure search repeats two properties of the record for those who read the JSON.
-    structure = {name: searches["structure"].get(name) for name in Searched.model_fields}
+    structure = {name: searches["structure"].get(name) for name in StructureSearch.model_fields}
     return Compilation(
         identity=identity,
         result=result,
@@ -116,7 +116,7 @@ def read_compilation(folder: Path) -> Compilation:
         spent=_record(folder / "spent.json", TotalCost),
         head=_head(folder, judge_file),
         prompts=_parsed(folder / "prompts.json", PromptSearch, searches["prompts"]) if "prompts" in begun else None,
-        structure=_parsed(folder / "structure.json", Searched, structure) if "structure" in begun else None,
+        structure=_parsed(folder / "structure.json", StructureSearch, structure) if "structure" in begun else None,
         no_budget=tuple(name for name, content in searches.items() if content and name not in begun),
         certificate=_record(folder / "certificate.json", Certificate),
         judge_path=judge_path,

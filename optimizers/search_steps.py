@@ -20,7 +20,7 @@ from .head.fit import TooFewVerdicts
 from .objective import Objective
 from .prompts.prompt_state import Wording, worded, wordings_of
 from .recipe import Recipe
-from .structure.pareto import Trial
+from .structure.pareto import StructureTrial
 from .structure.search import search
 from .structure.space import Space, Values, space_of, with_settings
 
@@ -105,7 +105,7 @@ class Searches:
         space, seen = self.space, self.parts["select"] if prompted else self.learn
         again = len(self.learn) - len(seen)
 
-        def rest(trial: Trial | None = None) -> float:
+        def rest(trial: StructureTrial | None = None) -> float:
             return self._rest(others=1 + prompted, again=again, dearer=self._dearer(judge, trial))
 
         def measured(tried: Judge, cases: Sequence[Case]) -> Sequence[Judged]:
@@ -122,29 +122,29 @@ class Searches:
                     space=space,
                     objective=self.objective.name,
                     folder=self.steps.folder,
-                    measure=measured,
+                    run_judge=measured,
                     trials=self.recipe.trials,
                     seed=self.recipe.seed,
                     fit_head=self.recipe.head,
                     prefer=self.recipe.prefer,
                     affords=lambda trial: self.account.affords(self._price(judge), rest(trial)),
-                    on_trial=lambda trial: self.progress.step("structure", trial.told()),
+                    on_trial=lambda trial: self.progress.step("structure", trial.summary()),
                 )
             if found.ended == "interrupted" or self.progress.stop.is_set():
                 raise Interrupted(None if again else with_settings(judge, found.settings))
-            return {**found.model_dump(mode="json"), "settings": found.settings, "told": found.told()}
+            return {**found.model_dump(mode="json"), "settings": found.settings, "summary": found.summary()}
 
         try:
             told = self.steps.once("structure", searched, cut_short=lambda made: made["ended"] == "budget")
         except BudgetSpent:
-            none: dict[str, Any] = {"trials": [], "settings": {}, "told": [("ended", "budget")]}
+            none: dict[str, Any] = {"trials": [], "settings": {}, "summary": [("ended", "budget")]}
             told = self.steps.once("structure", lambda: none, cut_short=bool)
         except TooFewVerdicts as error:
             self.progress.step("structure", f"left out: {error}")
             return judge
         except KeyboardInterrupt:  # stopped before the judge as it stands was measured
             raise Interrupted from None
-        for what, words in told["told"]:
+        for what, words in told["summary"]:
             self.progress.step("structure", f"{what}: {words}")
         return with_settings(judge, told["settings"])
 
@@ -157,7 +157,7 @@ class Searches:
     def _price(self, judge: Judge) -> PerVerdict:
         return PerVerdict.of(self.evidence.of(judge, self.learn, "learn"))
 
-    def _dearer(self, judge: Judge, trial: Trial | None) -> float:
+    def _dearer(self, judge: Judge, trial: StructureTrial | None) -> float:
         """The price of a structure, where the judge's own is 1."""
         price = self._price(judge)
         if trial is None or not price.calls:

@@ -7,8 +7,8 @@ from ..optimizers.compile_folder import Compilation, PromptSearch
 from ..optimizers.objective import OBJECTIVES
 from ..optimizers.prompts.candidate_selection import Trial as PromptTrial
 from ..optimizers.result import Result
-from ..optimizers.structure.pareto import Trial as StructureTrial
-from ..optimizers.structure.search import Searched
+from ..optimizers.structure.pareto import StructureTrial
+from ..optimizers.structure.search import StructureSearch
 from .formatting import format_interval, format_measure
 
 Kind = Literal["proportion", "number"]  # of a measure
@@ -46,7 +46,7 @@ def higher_is_better(result: Result) -> bool:
     return OBJECTIVES.find(result.objective).greater_is_better
 
 
-def structure_change(trial: StructureTrial, search: Searched) -> str:
+def structure_change(trial: StructureTrial, search: StructureSearch) -> str:
     """The settings that differ from the uncompiled judge's."""
     start = search.trials[0].settings
     changed = [f"{name}={value}" for name, value in trial.settings.items() if start[name] != value]
@@ -63,7 +63,7 @@ def prompt_change(trial: PromptTrial, search: PromptSearch) -> str:
     return "; ".join(parts) or UNCHANGED
 
 
-def structure_summary(search: Searched, compilation: Compilation) -> str:
+def structure_summary(search: StructureSearch, compilation: Compilation) -> str:
     """The structure search in two sentences."""
     trials = search.trials
     summary = _tried(len(trials), "structures", sum(trial.cases for trial in trials))

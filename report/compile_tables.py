@@ -7,8 +7,8 @@ from typing import Any
 from ..evaluation.results import Evaluation, Measure
 from ..optimizers.compile_folder import Compilation, PromptSearch
 from ..optimizers.result import COMPILED, JudgeOnTest
-from ..optimizers.structure.pareto import Trial
-from ..optimizers.structure.search import Searched
+from ..optimizers.structure.pareto import StructureTrial
+from ..optimizers.structure.search import StructureSearch
 from .compile_searches import higher_is_better, prompt_change, prompt_measure, structure_change, structure_measure
 from .formatting import MISSING, format_interval, format_measure, format_value, readable
 
@@ -72,7 +72,7 @@ def judges_grid(compilation: Compilation) -> TextTable:
     )
 
 
-def structure_grid(compilation: Compilation, search: Searched) -> TextTable:
+def structure_grid(compilation: Compilation, search: StructureSearch) -> TextTable:
     """Every trial of the structure search with its objective and its cost."""
     rows = []
     for trial in search.trials:
@@ -116,7 +116,7 @@ def prompts_grid(compilation: Compilation, search: PromptSearch) -> TextTable:
     )
 
 
-def settings_grid(search: Searched) -> TextTable:
+def settings_grid(search: StructureSearch) -> TextTable:
     """The settings of the chosen structure, changed ones first."""
     before = search.trials[0].settings
     settings = [(name, str(value), str(before[name])) for name, value in search.settings.items()]
@@ -181,7 +181,7 @@ def _objective_head(compilation: Compilation) -> str:
     return readable(compilation.result.objective) + ("" if higher_is_better(compilation.result) else " ↓")
 
 
-def _outcome(trial: Trial, search: Searched) -> tuple[str, str]:
+def _outcome(trial: StructureTrial, search: StructureSearch) -> tuple[str, str]:
     """The outcome of a trial, and the reason of a stopped or unusable one."""
     reason = trial.detail if trial.rival is None else f"beaten by trial {trial.rival}"
     if trial.number == search.chosen:

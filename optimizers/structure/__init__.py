@@ -1,1 +1,1 @@
-"""Structure search: which branches, readouts, orders and models, at what cost."""
+"""Structure search: which branches, readouts, orders and models agree best with people, and at what cost."""

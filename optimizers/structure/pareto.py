@@ -1,13 +1,15 @@
-"""The Pareto front of a search: the structures that no other one beats in both agreement and cost, and which to take.
+"""The Pareto front of a search, the structures that no other structure beats in both objective and cost; which to take.
 
-best     the one of the highest agreement
+best     the structure with the best objective
 cheap    the cheapest within one standard error of the best (the rule of Breiman et al. 1984, section 3.4.3)
-knee     the one farthest above the line through the ends of the front, both axes scaled to [0, 1] (Das 1999,
+knee     the structure farthest above the line through the ends of the front, both axes scaled to [0, 1] (Das 1999,
          Structural Optimization 18; knees as a choice: Branke et al. 2004, PPSN VIII)
 """
 
 from collections.abc import Sequence
 from typing import Any, Literal
+
+from pydantic import Field
 
 from ...data.case import Record
 
@@ -15,76 +17,68 @@ Prefer = Literal["best", "cheap", "knee"]
 Status = Literal["complete", "stopped", "unusable"]
 
 
-class Trial(Record):
-    """One structure that was tried.
+class StructureTrial(Record):
+    """One structure and its results."""
 
-    Attributes:
-        number: 0 is the judge as it stood.
-        status: whether it judged all cases, was stopped by a rival, or cannot be used (`detail` says why).
-        cases: judged; `scored` of them have a verdict.
-        value: the objective on the scored ones, with its standard error and 95 % interval; None where not defined.
-        calls: LM calls a verdict, those that the cache answered included.
-        tokens: a verdict, alike; an estimate where the cache answered.
-        rival: of a stopped one: the number of the structure that beat it.
-    """
+    number: int = Field(description="0 is the judge before the search")
+    settings: dict[str, Any] = Field(description="the values of the searched parameters")
+    status: Status = Field(
+        default="complete", description="whether it judged all cases, was stopped by a rival, or cannot be used"
+    )
+    cases: int = Field(default=0, description="judged cases")
+    scored: int = Field(default=0, description="judged cases with a verdict")
+    value: float | None = Field(default=None, description="the objective on the scored cases; None if not defined")
+    error: float | None = Field(default=None, description="standard error of the value")
+    low: float | None = Field(default=None, description="lower limit of the value at 95 %")
+    high: float | None = Field(default=None, description="upper limit of the value at 95 %")
+    calls: float = Field(default=0.0, description="mean LM calls of a verdict, including those that the cache answered")
+    tokens: float | None = Field(default=None, description="mean tokens of a verdict, estimated for cached answers")
+    rival: int | None = Field(default=None, description="of a stopped structure: the number of the trial that beat it")
+    detail: str = Field(default="", description="why the structure cannot be used")
 
-    number: int
-    settings: dict[str, Any]
-    status: Status = "complete"
-    cases: int = 0
-    scored: int = 0
-    value: float | None = None
-    error: float | None = None
-    low: float | None = None
-    high: float | None = None
-    calls: float = 0.0
-    tokens: float | None = None
-    rival: int | None = None
-    detail: str = ""
-
-    def told(self) -> str:
-        """One line about it."""
+    def summary(self) -> str:
+        """One line for the terminal."""
         settings = ", ".join(f"{name}={value}" for name, value in self.settings.items())
         if self.status == "unusable":
             return f"trial {self.number}: unusable ({self.detail}): {settings}"
         ended = "" if self.status == "complete" else f", stopped after {self.cases} cases by trial {self.rival}"
-        value = "no figure" if self.value is None else f"{self.value:.3f}"
+        value = "no value" if self.value is None else f"{self.value:.3f}"
         return f"trial {self.number}: {value}, {self.calls:.1f} calls{ended}: {settings}"
 
 
-class Priced(Record):
-    """A complete trial as a place in the plane: a higher worth and a lower cost are better."""
+class ParetoPoint(Record):
+    """A complete trial as a point of the plane of utility and cost."""
 
-    number: int
-    worth: float
-    cost: float
-    error: float = 0.0
-
-
-def front(trials: Sequence[Priced]) -> tuple[Priced, ...]:
-    """The trials that no other one beats, the cheapest first; of equal ones the first tried."""
-    kept: list[Priced] = []
-    for trial in sorted(trials, key=lambda one: (one.cost, -one.worth, one.number)):
-        if not kept or trial.worth > kept[-1].worth:
-            kept.append(trial)
-    return tuple(kept)
+    number: int = Field(description="of the trial")
+    utility: float = Field(description="the objective, turned so that higher is better")
+    cost: float = Field(description="of a verdict; lower is better")
+    error: float = Field(default=0.0, description="standard error of the utility")
 
 
-def choose(among: Sequence[Priced], prefer: Prefer) -> Priced:
-    """The trial to take of a front, the cheapest first as `front` gives it; a front of one or two has no knee: best.
+def pareto_front(points: Sequence[ParetoPoint]) -> tuple[ParetoPoint, ...]:
+    """The points that no other point beats, the cheapest first; of equal points the first tried."""
+    front: list[ParetoPoint] = []
+    for point in sorted(points, key=lambda point: (point.cost, -point.utility, point.number)):
+        if not front or point.utility > front[-1].utility:
+            front.append(point)
+    return tuple(front)
+
+
+def choose(front: Sequence[ParetoPoint], prefer: Prefer) -> ParetoPoint:
+    """The point to take from a front in the order of `pareto_front`; a front of one or two points has no knee: best.
 
     Raises:
         ValueError: an empty front.
     """
-    best = max(among, key=lambda one: one.worth)
+    best = max(front, key=lambda point: point.utility)
     if prefer == "cheap":
-        return next(one for one in among if one.worth >= best.worth - best.error)
-    if prefer == "knee" and len(among) > 2:
-        return max(among, key=lambda one: (_above_the_line(one, among[0], among[-1]), one.worth))
+        return next(point for point in front if point.utility >= best.utility - best.error)
+    if prefer == "knee" and len(front) > 2:
+        return max(front, key=lambda point: (_above_the_line(point, front[0], front[-1]), point.utility))
     return best
 
 
-def _above_the_line(trial: Priced, cheapest: Priced, best: Priced) -> float:
+def _above_the_line(point: ParetoPoint, cheapest: ParetoPoint, best: ParetoPoint) -> float:
     """The distance to the line through the ends, times the square root of 2; below the line it is negative."""
-    worth = (trial.worth - cheapest.worth) / (best.worth - cheapest.worth)
-    return worth - (trial.cost - cheapest.cost) / (best.cost - cheapest.cost)
+    utility = (point.utility - cheapest.utility) / (best.utility - cheapest.utility)
+    return utility - (point.cost - cheapest.cost) / (best.cost - cheapest.cost)

@@ -1,14 +1,16 @@
-"""Structure search: which of a judge's structures agrees best with people, and what each costs.
+"""Structure search: which structure of a judge agrees best with people, and at what cost.
 
-The judge as it stands is trial 0. Every trial judges the cases slice by slice, has a head fitted and cross-fitted, and
-is stopped when a rival that costs no more is significantly better (`trials`, `racing`). Proposals come from `study`,
-whose journal makes an interrupted search go on to the answer of an undisturbed one. Evidence that trials share costs
-nothing: equal calls are answered by the cache, but count for the cost of a structure as if they were not.
+The judge before the search is trial 0. Every trial judges the cases slice by slice, gets a cross-fitted head, and is
+stopped when a rival that costs no more is significantly better (`trial_runner`, `racing`). Proposals come from `study`,
+whose journal lets an interrupted search continue to the result of an uninterrupted one. The cache answers calls that
+trials share; they count in the cost of a structure all the same.
 """
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
+
+from pydantic import Field
 
 from ...data import Case
 from ...data.case import Record
@@ -16,68 +18,61 @@ from ...engines.jsonl import only_writer
 from ...errors import BudgetSpent, DeclarationError
 from ...judging.judge import Judge
 from ..objective import OBJECTIVES
-from .pareto import Prefer, Trial, choose, front
-from .racing import Race, course
+from .pareto import Prefer, StructureTrial, choose, pareto_front
+from .racing import RacingTest, racing_schedule
 from .space import Space, Values
-from .study import Attempt, Study
-from .trial_runner import Arena, Cost, Measure, known
+from .study import Study, TrialRecord
+from .trial_runner import CostUnit, RunJudge, TrialRunner, known
 
 Ended = Literal["trials", "exhausted", "budget", "interrupted"]
 JOURNAL, LOCK = "structure.jsonl", "structure.lock"
-RACE = Race()
+RACE = RacingTest()
 
 
-def _any(trial: Trial) -> bool:
+def _always(trial: StructureTrial) -> bool:
     return True
 
 
 class Gain(Record):
-    """A difference on the select cases, with its 95 % interval; None where nothing is known of the error."""
+    """A difference of the objective on the select cases."""
 
-    value: float
-    low: float | None
-    high: float | None
+    value: float = Field(description="the difference")
+    low: float | None = Field(description="lower limit at 95 %; None if the error is not known")
+    high: float | None = Field(description="upper limit at 95 %; None if the error is not known")
 
 
-class Searched(Record):
-    """What a search found.
+class StructureSearch(Record):
+    """The result of a structure search."""
 
-    Attributes:
-        higher: a higher figure of the objective is better.
-        cost: what the front weighs against the objective.
-        front: the numbers of the trials that no other one beats, the cheapest first.
-        chosen: the number of the one that `prefer` takes.
-        gain: the chosen one's figure less that of trial 0, on the same cases. They chose it, so this flatters; the
-            test part says what it is worth.
-        ended: all trials were made, every structure was tried, the budget was spent, or somebody stopped it.
-    """
-
-    objective: str
-    higher: bool
-    cost: Cost
-    prefer: Prefer
-    trials: tuple[Trial, ...]
-    front: tuple[int, ...]
-    chosen: int
-    gain: Gain
-    ended: Ended
+    objective: str = Field(description="name of the objective")
+    higher: bool = Field(description="whether a higher value of the objective is better")
+    cost: CostUnit = Field(description="the cost that the front weighs against the objective")
+    prefer: Prefer = Field(description="which structure of the front to take")
+    trials: tuple[StructureTrial, ...] = Field(description="all trials in their order")
+    front: tuple[int, ...] = Field(description="numbers of the trials that no other trial beats, the cheapest first")
+    chosen: int = Field(description="number of the trial that `prefer` takes")
+    gain: Gain = Field(
+        description="the chosen trial's objective less that of trial 0 on the cases that chose it; an optimistic "
+        "estimate, unlike that of the test part"
+    )
+    ended: Ended = Field(description="after all trials, after all structures, by the budget, or by the user")
 
     @property
-    def best(self) -> Trial:
+    def best(self) -> StructureTrial:
         return self.trials[self.chosen]
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What `space.with_settings` makes the chosen judge of."""
+        """The settings of the chosen structure, for `space.with_settings`."""
         return self.best.settings
 
     @property
     def is_worse(self) -> bool:
-        """Whether the chosen one does worse on the select cases than the judge did as it stood."""
+        """Whether the chosen structure does worse on the select cases than the judge before the search."""
         return self.gain.value < 0 if self.higher else self.gain.value > 0
 
-    def told(self) -> list[tuple[str, str]]:
-        """The search in words, as (what, words)."""
+    def summary(self) -> list[tuple[str, str]]:
+        """Lines for the terminal, as (title, text)."""
         start, best, cases = self.trials[0], self.best, sum(trial.cases for trial in self.trials)
         counts = [sum(trial.status == status for trial in self.trials) for status in ("stopped", "unusable")]
         changed = [f"{name}={value}" for name, value in best.settings.items() if start.settings[name] != value]
@@ -86,20 +81,11 @@ class Searched(Record):
         return [
             ("tried", f"{len(self.trials)} structures on {cases:,} cases; {counts[0]} stopped, {counts[1]} unusable"),
             ("ended", self.ended),
-            ("chosen", f"trial {best.number} ({self.prefer}): {', '.join(changed) or 'the judge as it stood'}"),
+            ("chosen", f"trial {best.number} ({self.prefer}): {', '.join(changed) or 'unchanged'}"),
             (self.objective, f"{best.value:.3f}, at the start {start.value:.3f}"),
             ("difference", f"{self.gain.value:+.3f}{interval}, {how}; on the cases that chose it"),
             ("calls", f"{best.calls:.1f} a verdict, at the start {start.calls:.1f}"),
         ]
-
-    def plot(self) -> dict[str, list[Any]]:
-        """The complete trials as columns: number, calls, tokens, value, low, high, and whether on the front, chosen."""
-        shown = [trial for trial in self.trials if trial.status == "complete"]
-        names = ("number", "calls", "tokens", "value", "low", "high")
-        drawn: dict[str, list[Any]] = {name: [getattr(trial, name) for trial in shown] for name in names}
-        drawn["front"] = [trial.number in self.front for trial in shown]
-        drawn["chosen"] = [trial.number == self.chosen for trial in shown]
-        return drawn
 
 
 def search(
@@ -109,93 +95,98 @@ def search(
     space: Values,
     objective: str,
     folder: Path,
-    measure: Measure,
+    run_judge: RunJudge,
     trials: int = 8,
     seed: int = 0,
     fit_head: bool = True,
     prefer: Prefer = "best",
-    cost: Cost | None = "calls",
-    race: Race = RACE,
-    affords: Callable[[Trial], bool] = _any,
-    on_trial: Callable[[Trial], None] | None = None,
-) -> Searched:
-    """The structures tried, their front, and the one to take.
+    cost: CostUnit | None = "calls",
+    race: RacingTest = RACE,
+    affords: Callable[[StructureTrial], bool] = _always,
+    on_trial: Callable[[StructureTrial], None] | None = None,
+) -> StructureSearch:
+    """The trials of a search, their Pareto front, and the structure to take.
 
-    Called again with the same folder it goes on where it stopped, and ends as if it had never been stopped.
+    A second call with the same folder continues the search, and ends as if it had not been interrupted.
 
     Args:
-        judge: as it stands; it is not changed.
-        cases: labelled, to select by.
+        judge: before the search; it is not changed.
+        cases: labelled, to compare structures on.
         space: name -> values (see `space`).
-        objective: a name of `objective.OBJECTIVES`.
+        objective: a name of `OBJECTIVES`.
         folder: holds the journal.
-        measure: the verdicts of a judge on cases, usage included; fewer than there are cases mean that it was stopped.
-        trials: structures at most, those of an earlier call included, and those that cannot judge left out.
-        fit_head: measure each structure by the cross-fitted verdicts of a head fitted to it.
-        cost: of a verdict, the second objective; None searches for the first alone, and the front is over calls.
-            Tokens are an estimate: what the cache answered carries no count and is taken to be as long as the rest.
-        race: when losers are stopped.
-        affords: whether a structure may be taken, for what it costs to use; the start always may.
-        on_trial: called with each trial as it ends.
+        run_judge: gives the verdicts of a judge on cases, with usage; fewer than cases if it was stopped.
+        trials: the most structures, including those of an earlier call, without those that cannot judge.
+        fit_head: whether a structure is measured by the cross-fitted verdicts of a head fitted to it.
+        cost: of a verdict, the second objective; None: there is none, and the front is over calls. Tokens are an
+            estimate: cached answers have no count and are taken to be as long as the others.
+        race: when losing structures are stopped.
+        affords: whether the budget allows to take a structure; the judge before the search may always be taken.
+        on_trial: called with each finished trial.
 
     Raises:
-        DeclarationError: no trial, no case, a space or an objective that is not there, a start that cannot be measured.
+        DeclarationError: no trial, no case, an unknown objective or name of the space, a judge that cannot be measured.
         RunError: the folder holds another search, or another process writes there.
         BudgetSpent, KeyboardInterrupt: before the first trial was done; later they end the search.
     """
     if trials < 1:
         raise DeclarationError(f"structure search: {trials} trials. Give 1 at least, or leave the search out.")
-    along = course(cases, race, seed=seed)
-    arena = Arena(judge, Space.of(judge, space), OBJECTIVES.find(objective), along, measure, race, fit_head, cost, seed)
+    schedule = racing_schedule(cases, race, seed=seed)
+    runner = TrialRunner(
+        judge, Space.of(judge, space), OBJECTIVES.find(objective), schedule, run_judge, race, fit_head, cost, seed
+    )
     with only_writer(folder / LOCK, folder):
-        study = Study(folder / JOURNAL, arena.space, arena.identity, two=cost is not None, seed=seed)
-        ended = _run(arena, study, trials, on_trial)
-    return _searched(arena, _within(study.attempts, trials), prefer, affords, ended)
+        study = Study(folder / JOURNAL, runner.space, runner.identity, two=cost is not None, seed=seed)
+        ended = _run(runner, study, trials, on_trial)
+    return _result(runner, _first(study.records, trials), prefer, affords, ended)
 
 
-def _run(arena: Arena, study: Study, trials: int, on_trial: Callable[[Trial], None] | None) -> Ended:
+def _run(runner: TrialRunner, study: Study, trials: int, on_trial: Callable[[StructureTrial], None] | None) -> Ended:
     try:
-        while _usable(study.attempts) < trials:
+        while _usable(study.records) < trials:
             proposal = study.propose()
             if proposal is None:
                 return "exhausted"
-            attempt = arena.attempt(proposal.point, study.attempts)
-            study.add(proposal, attempt, arena.told(attempt, study.attempts, study.told))
+            record = runner.run(proposal.point, study.records)
+            study.add(proposal, record, runner.sampler_values(record, study.records, study.values))
             if on_trial is not None:
-                on_trial(attempt.trial)
+                on_trial(record.trial)
     except (BudgetSpent, KeyboardInterrupt) as error:
-        if not study.attempts:
+        if not study.records:
             raise
         return "budget" if isinstance(error, BudgetSpent) else "interrupted"
     return "trials"
 
 
-def _usable(attempts: Sequence[Attempt]) -> int:
-    """What cannot judge costs next to nothing and does not count."""
-    return sum(one.trial.status != "unusable" for one in attempts)
+def _usable(records: Sequence[TrialRecord]) -> int:
+    """The number of trials that count; a structure that cannot judge costs next to nothing and does not."""
+    return sum(record.trial.status != "unusable" for record in records)
 
 
-def _within(attempts: Sequence[Attempt], trials: int) -> Sequence[Attempt]:
-    """The first ones, with at most so many usable among them."""
-    return [one for number, one in enumerate(attempts, start=1) if _usable(attempts[:number]) <= trials]
+def _first(records: Sequence[TrialRecord], trials: int) -> Sequence[TrialRecord]:
+    """The first records, with at most so many usable trials."""
+    return [record for number, record in enumerate(records, start=1) if _usable(records[:number]) <= trials]
 
 
-def _searched(
-    arena: Arena, attempts: Sequence[Attempt], prefer: Prefer, affords: Callable[[Trial], bool], ended: Ended
-) -> Searched:
-    places = [one for one in arena.places(attempts) if not one.number or affords(attempts[one.number].trial)]
-    kept = front(places)
-    chosen = choose(kept, prefer).number
-    first, last = attempts[0], attempts[chosen]
-    gap = arena.course.gap(last.looks[-1], first.looks[-1])
-    return Searched(
-        objective=arena.objective.name,
-        higher=arena.objective.greater_is_better,
-        cost=arena.cost or "calls",
+def _result(
+    runner: TrialRunner,
+    records: Sequence[TrialRecord],
+    prefer: Prefer,
+    affords: Callable[[StructureTrial], bool],
+    ended: Ended,
+) -> StructureSearch:
+    points = runner.pareto_points(records)
+    front = pareto_front([point for point in points if not point.number or affords(records[point.number].trial)])
+    chosen = choose(front, prefer).number
+    gain = runner.schedule.difference(records[chosen].interims[-1], records[0].interims[-1])
+    return StructureSearch(
+        objective=runner.objective.name,
+        higher=runner.objective.greater_is_better,
+        cost=runner.cost or "calls",
         prefer=prefer,
-        trials=tuple(one.trial for one in attempts),
-        front=tuple(one.number for one in kept),
+        trials=tuple(record.trial for record in records),
+        front=tuple(point.number for point in front),
         chosen=chosen,
-        gain=Gain(value=gap.value, low=known(gap.low), high=known(gap.high)),
+        gain=Gain(value=gain.value, low=known(gain.low), high=known(gain.high)),
         ended=ended,
     )

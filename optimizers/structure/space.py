@@ -1,12 +1,12 @@
-"""The structures that a search may try: parameters of a judge, its models, its instructions and demos, by name.
+"""The search space of structures: a judge's parameters, models, instructions and demos, by name.
 
     order, keep, ...      a structural parameter; of a panel's member: members[0].order
-    model                 who answers every stage
-    model.ROLE            who answers one role, as in model.criteria
+    model                 the model of every stage
+    model.ROLE            the model of one role, as in model.criteria
     instructions.STAGE    the instruction of a stage, as in instructions.prefer
-    demos.STAGE           the demos of a stage; a value is a list of objects, one a demo
+    demos.STAGE           the demos of a stage; a value is a list of objects, one per demo
 
-The present value of each is always among its values, first: index 0 everywhere is the judge as it stands.
+The present value of a name is always the first of its values: index 0 everywhere is the judge before the search.
 """
 
 import json
@@ -23,14 +23,14 @@ from ...judging.judge import Judge
 from ...judging.stage import Stage
 
 Values = Mapping[str, Sequence[Any]]
-Point = tuple[int, ...]  # one index a name
+Point = tuple[int, ...]  # an index into the values of each name
 MODEL, INSTRUCTIONS, DEMOS = "model", "instructions", "demos"
 
 
 def space_of(judge: Judge, *, models: Sequence[str] | Mapping[str, Sequence[str]] = ()) -> dict[str, list[Any]]:
     """The default space of a judge: the values that its parameters declare (`HParam.search`), and the models offered.
 
-    What a head fits anyway (the tie threshold, the weight of scores) is any number and is left to the head.
+    Parameters that can be any number (the tie threshold, the weight of scores) are left to the head, which fits them.
 
     Args:
         models: model strings for every role, or role -> model strings.
@@ -49,34 +49,40 @@ def space_of(judge: Judge, *, models: Sequence[str] | Mapping[str, Sequence[str]
 
 @dataclass(frozen=True)
 class Space:
-    """The values by name, the present one first; the judge's settings; and under which settings each name is idle."""
+    """A search space.
+
+    Attributes:
+        values: by name, the present value first.
+        fixed: all settings of the judge.
+        idle_rules: name -> the settings under which the name has no effect.
+    """
 
     values: Mapping[str, tuple[Any, ...]]
     fixed: Mapping[str, Any]
     idle_rules: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, judge: Judge, given: Values) -> "Space":
-        """The space of these values; names with no value beside the present one fall out.
+    def of(cls, judge: Judge, offered: Values) -> "Space":
+        """The space of these values; names without a value beside the present one are dropped.
 
         Raises:
             DeclarationError: a name or a value that the judge cannot take.
         """
         values: dict[str, tuple[Any, ...]] = {}
-        for name, offered in given.items():
-            if isinstance(offered, str) or not isinstance(offered, Sequence):
-                raise DeclarationError(f"space: {name} is {offered!r}. Give a list of values.")
-            keys = dict.fromkeys(_key(name, value) for value in (_present(judge, name), *offered))
-            found = {key: json.loads(key) for key in keys}
-            for value in found.values():
+        for name, candidates in offered.items():
+            if isinstance(candidates, str) or not isinstance(candidates, Sequence):
+                raise DeclarationError(f"space: {name} is {candidates!r}. Give a list of values.")
+            keys = dict.fromkeys(_key(name, value) for value in (_present(judge, name), *candidates))
+            distinct = [json.loads(key) for key in keys]
+            for value in distinct:
                 with_settings(judge, {name: value})
-            if len(found) > 1:
-                values[name] = tuple(found.values())
+            if len(distinct) > 1:
+                values[name] = tuple(distinct)
         return cls(values, judge.settings(), judge.idle_rules())
 
     @property
     def start(self) -> Point:
-        """The judge as it stands."""
+        """The judge before the search."""
         return (0,) * len(self.values)
 
     @property
@@ -90,7 +96,7 @@ class Space:
         return {name: self.values[name][index] for name, index in zip(self.values, point, strict=True)}
 
     def distinct(self, point: Point) -> Point:
-        """The point that stands for all structures equal to this one: what is idle has its present value."""
+        """The representative of all points with the same effect: idle names have their present value."""
         settings = dict(self.fixed) | self.settings(point)
         idle = {
             name
@@ -128,17 +134,17 @@ def _present(judge: Judge, name: str) -> Any:
     kind, (stage, *others) = _stages(judge, name)
     if kind == MODEL:
         if models := {other.model for other in others} - {stage.model}:
-            told = ", ".join(sorted({stage.model, *models}))
-            raise DeclarationError(f"space: {name} stands for several models now, {told}. Name what has one.")
+            names = ", ".join(sorted({stage.model, *models}))
+            raise DeclarationError(f"space: {name} covers several models, {names}. Name a role with a single model.")
         return stage.model
     return stage.ask.signature.instructions if kind == INSTRUCTIONS else [dict(demo) for demo in stage.ask.demos]
 
 
 def _stages(judge: Judge, name: str) -> tuple[str, list[Stage]]:
-    """What a name that is no parameter sets, and the stages it sets it of."""
+    """What a name that is no parameter sets (model, instructions or demos), and of which stages."""
     kind, _, whose = name.partition(".")
     named = {path.removeprefix("self."): stage for path, stage in judge.named_sub_modules(Stage)}
-    known = [*judge.hparams(), *(f"{what}.{stage}" for what in (INSTRUCTIONS, DEMOS) for stage in named)]
+    known = [*judge.hparams(), *(f"{prefix}.{stage}" for prefix in (INSTRUCTIONS, DEMOS) for stage in named)]
     roles = sorted({stage.role for stage in named.values()})
     if kind == MODEL and named and (not whose or whose in roles):
         return kind, [stage for stage in named.values() if whose in ("", stage.role)]
@@ -149,7 +155,7 @@ def _stages(judge: Judge, name: str) -> tuple[str, list[Stage]]:
 
 
 def _key(name: str, value: Any) -> str:
-    """Tells values apart: 1 and True are two."""
+    """The value as JSON, which distinguishes 1 from True."""
     try:
         return json.dumps(value, sort_keys=True)
     except (TypeError, ValueError):

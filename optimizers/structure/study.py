@@ -1,12 +1,12 @@
-"""The journal of a search: finished trials in an Optuna study, and what to try next as a function of them alone.
+"""The journal of a search: finished trials in an Optuna study, and the next proposal as a function of them.
 
-Only finished trials are written, one line each, so a kill at any moment leaves a journal without half trials. The
-next structure is proposed by a fresh sampler whose seed is drawn from the search's seed and the trial's number, over
-the finished trials: a search that was resumed proposes what an undisturbed one would have. For the same reason trials
-run one after another: with several at once the proposals would depend on which of them ended first.
+Only finished trials are written, in one line per trial, so a kill at any moment leaves a journal of whole trials. A new
+sampler proposes the next structure from the finished trials; its seed is computed from the seed of the search and the
+number of the trial. So a resumed search proposes what an uninterrupted one would have. For the same reason trials run
+one after another: in parallel, proposals would depend on which trial ended first.
 
-One objective: TPE (Bergstra et al. 2011). Two: NSGA-II (Deb et al. 2002). In place of a structure that was tried
-already one near to it is tried. The file opens in Optuna's tools: `JournalStorage(JournalFileBackend(path))`.
+One objective: TPE (Bergstra et al. 2011). Two: NSGA-II (Deb et al. 2002). If the proposed structure was tried already,
+a similar structure is tried. The file opens in Optuna's tools: `JournalStorage(JournalFileBackend(path))`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pydantic import Field
 
 from ...data.case import Record
 from ...engines.jsonl import drop_unfinished_line
 from ...errors import DeclarationError, RunError
-from .pareto import Trial
-from .racing import Look
+from .pareto import StructureTrial
+from .racing import Interim
 from .space import Point, Space
 
 if TYPE_CHECKING:
@@ -30,20 +31,20 @@ if TYPE_CHECKING:
 
 NAME = "structure"
 STARTUP = 10  # random structures before TPE has seen enough
-POPULATION = 8  # of NSGA-II; Optuna's 50 would be a random search of some dozen trials
-LISTED = 20_000  # structures at most to be listed when looking for an untried one
+POPULATION = 8  # of NSGA-II; with Optuna's 50, a search of some dozen trials would be random
+LISTED = 20_000  # the most structures that are listed to find an untried one
 
 
-class Attempt(Record):
-    """A trial with what was seen at each look."""
+class TrialRecord(Record):
+    """A trial with its interim results, as the journal holds it."""
 
-    trial: Trial
-    looks: tuple[Look, ...]
+    trial: StructureTrial = Field(description="settings and final results")
+    interims: tuple[Interim, ...] = Field(description="the results after each slice")
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """What to try next; `notes` are the sampler's own, such as NSGA-II's generation."""
+    """The structure to try next; `notes` are those of the sampler, such as NSGA-II's generation."""
 
     point: Point
     notes: Mapping[str, Any]
@@ -53,9 +54,9 @@ class Study:
     """The finished trials of one search and the next proposal.
 
     Args:
-        path: of the journal; made when it is not there.
-        identity: what the search is of; a journal of another search is refused.
-        two: cost is an objective as well.
+        path: of the journal, which is created if it does not exist.
+        identity: of the search; the journal of another search is refused.
+        two: whether cost is a second objective.
 
     Raises:
         RunError: the journal is of another search, or is damaged.
@@ -63,39 +64,43 @@ class Study:
     """
 
     def __init__(self, path: Path, space: Space, identity: Mapping[str, Any], *, two: bool, seed: int) -> None:
-        self.space, self.two, self.seed = space, two, seed
+        self.path, self.space, self.two, self.seed = path, space, two, seed
         with _optuna() as optuna:
             self._study = _opened(optuna, path, dict(identity), self._directions)
             self._distributions = {
                 name: optuna.distributions.CategoricalDistribution(tuple(range(len(values))))
                 for name, values in space.values.items()
             }
-        self.attempts: list[Attempt] = []
-        self.told: list[list[float]] = []
+        self.records: list[TrialRecord] = []
+        self.values: list[list[float]] = []
         self._tried: set[Point] = set()
         self._history: list[Any] = []
         for trial in self._study.get_trials(deepcopy=False):
             self._take(trial)
 
     def propose(self) -> Proposal | None:
-        """The next structure to try; None when all have been tried. The first is the judge as it stands."""
-        number = len(self.attempts)
+        """The next structure to try; None if all have been tried. The first is the judge before the search."""
+        number = len(self.records)
         rng = np.random.default_rng([self.seed, number])
-        point, notes = self._asked(int(rng.integers(2**32)))
+        point, notes = self._proposed(int(rng.integers(2**32)))
         if number == 0:
             return Proposal(self.space.start, notes)
         untried = point if point not in self._tried else self._nearest_untried(point, rng)
         return None if untried is None else Proposal(untried, notes)
 
-    def add(self, proposal: Proposal, attempt: Attempt, told: list[float]) -> None:
-        """Write a finished trial; `told` are its worth (higher is better) and, of two, its cost."""
+    def add(self, proposal: Proposal, record: TrialRecord, values: list[float]) -> None:
+        """Append a finished trial.
+
+        Args:
+            values: the utility (higher is better) and, with two objectives, the cost.
+        """
         with _optuna() as optuna:
             self._study.add_trial(
                 optuna.trial.create_trial(
-                    values=told,
+                    values=values,
                     params=dict(zip(self.space.values, proposal.point, strict=True)),
                     distributions=dict(self._distributions),
-                    user_attrs={"attempt": attempt.model_dump(mode="json")},
+                    user_attrs={"record": record.model_dump(mode="json")},
                     system_attrs=dict(proposal.notes),
                 )
             )
@@ -107,15 +112,20 @@ class Study:
 
     def _take(self, trial: "optuna.trial.FrozenTrial") -> None:
         # Read back as a resumed search reads it, so that the two cannot differ.
-        self.attempts.append(Attempt.model_validate(trial.user_attrs["attempt"]))
-        self.told.append(list(trial.values))
-        light = copy(trial)  # samplers' studies copy what they are given; they need no looks
+        try:
+            self.records.append(TrialRecord.model_validate(trial.user_attrs["record"]))
+        except (KeyError, ValueError):
+            raise RunError(
+                f"{self.path}: another version of dicast wrote this search. Delete the file, and search again."
+            ) from None
+        self.values.append(list(trial.values))
+        light = copy(trial)  # the samplers' studies copy their trials, and need no records
         light.user_attrs = {}
         self._history.append(light)
         self._tried.add(self.space.distinct(tuple(trial.params[name] for name in self.space.values)))
 
-    def _asked(self, seed: int) -> tuple[Point, dict[str, Any]]:
-        """What a fresh sampler proposes after the finished trials, and its notes."""
+    def _proposed(self, seed: int) -> tuple[Point, dict[str, Any]]:
+        """The proposal of a new sampler after the finished trials, and its notes."""
         with _optuna() as optuna:
             sampler = (
                 optuna.samplers.NSGAIISampler(seed=seed, population_size=POPULATION)
@@ -129,11 +139,13 @@ class Study:
         return self.space.distinct(tuple(params[name] for name in self.space.values)), dict(notes)
 
     def _nearest_untried(self, point: Point, rng: np.random.Generator) -> Point | None:
-        """An untried structure that differs from this one in few settings; None when all have been tried."""
+        """An untried structure with few settings that differ from these; None if all have been tried."""
         if self.space.size <= LISTED:
-            left = sorted({self.space.distinct(one) for one in self.space.points()} - self._tried)
-            apart = [sum(one != other for one, other in zip(point, each, strict=True)) for each in left]
-            nearest = [each for each, distance in zip(left, apart, strict=True) if distance == min(apart)]
+            left = sorted({self.space.distinct(candidate) for candidate in self.space.points()} - self._tried)
+            distances = [sum(a != b for a, b in zip(point, candidate, strict=True)) for candidate in left]
+            nearest = [
+                candidate for candidate, distance in zip(left, distances, strict=True) if distance == min(distances)
+            ]
             return nearest[rng.integers(len(nearest))] if nearest else None
         sizes = [len(values) for values in self.space.values.values()]
         while point in self._tried:
@@ -146,7 +158,7 @@ class Study:
 def _opened(optuna: Any, path: Path, identity: dict[str, Any], directions: list[str]) -> "optuna.Study":
     path.parent.mkdir(parents=True, exist_ok=True)
     drop_unfinished_line(path)
-    Path(f"{path}.lock").unlink(missing_ok=True)  # a kill may leave Optuna's lock; the folder's own lock is held
+    Path(f"{path}.lock").unlink(missing_ok=True)  # a kill may leave Optuna's lock; ours on the folder is taken
     try:
         storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(path)))
         study = optuna.create_study(storage=storage, study_name=NAME, directions=directions, load_if_exists=True)
@@ -166,7 +178,7 @@ def _opened(optuna: Any, path: Path, identity: dict[str, Any], directions: list[
 
 @contextmanager
 def _optuna() -> "Iterator[Any]":
-    """Optuna, imported when it is first needed and kept from telling every study that it makes."""
+    """Optuna, imported on first use, without its log lines about every new study."""
     try:
         import optuna
     except ImportError:

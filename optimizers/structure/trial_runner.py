@@ -1,4 +1,4 @@
-"""What a structure is measured by: cases slice by slice, a cross-fitted head, a rival that may stop it, its cost."""
+"""Run the trials of a search: judge slice by slice, cross-fit a head, stop losers, and measure value and cost."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -14,40 +14,40 @@ from ..cost_account import cost_per_verdict
 from ..evidence import identity
 from ..head.fit import fit
 from ..objective import Objective
-from .pareto import Priced, Trial
-from .racing import Course, Look, Race, is_beaten
+from .pareto import ParetoPoint, StructureTrial
+from .racing import Interim, RacingSchedule, RacingTest, is_beaten
 from .space import Point, Space, with_settings
-from .study import Attempt
+from .study import TrialRecord
 
-Cost = Literal["calls", "tokens"]
-Measure = Callable[[Judge, Sequence[Case]], Sequence[Judged]]
-EARLY_FOLDS = 3  # of a head before the last look: 6 fits of each candidate rather than 15
-LOST = 0.02  # of coverage: a structure that leaves more cases unscored than the start does is not chosen for the rest
+CostUnit = Literal["calls", "tokens"]
+RunJudge = Callable[[Judge, Sequence[Case]], Sequence[Judged]]
+EARLY_FOLDS = 3  # for a head before the last slice: 6 fits per candidate instead of 15
+LOST = 0.02  # of coverage: a structure that leaves so many more cases unscored than the start is never chosen
 
 
 @dataclass(frozen=True)
-class Arena:
-    """Makes the trials of one search.
+class TrialRunner:
+    """Runs the trials of one search.
 
     Attributes:
-        judge: as it stands.
-        cost: what is weighed against worth; None: nothing.
+        judge: before the search.
+        cost: the second objective; None: there is none.
     """
 
     judge: Judge
     space: Space
     objective: Objective
-    course: Course
-    measure: Measure
-    race: Race
+    schedule: RacingSchedule
+    run_judge: RunJudge
+    race: RacingTest
     fit_head: bool
-    cost: Cost | None
+    cost: CostUnit | None
     seed: int
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What another search differs in."""
-        cases = sorted(case.model_dump_json() for part in self.course.slices for case in part)
+        """What identifies the search."""
+        cases = sorted(case.model_dump_json() for part in self.schedule.slices for case in part)
         return {
             **identity(self.judge),
             "cases": digest("\n".join(cases)),
@@ -59,20 +59,20 @@ class Arena:
             "seed": self.seed,
         }
 
-    def attempt(self, point: Point, before: Sequence[Attempt]) -> Attempt:
-        """The trial of one structure: stopped as soon as a rival has beaten it, unusable where it cannot judge.
+    def run(self, point: Point, before: Sequence[TrialRecord]) -> TrialRecord:
+        """The trial of one structure: stopped as soon as a rival has beaten it, unusable if it cannot judge.
 
         Raises:
-            DeclarationError: the first trial, the judge as it stands, cannot judge or be measured.
-            ModelError: a model that cannot be used.
-            KeyboardInterrupt: the measure was told to stop.
+            DeclarationError: the first trial, the judge before the search, cannot judge or be measured.
+            ModelError: a model cannot be used.
+            KeyboardInterrupt: `run_judge` was stopped.
         """
-        looks: list[Look] = []
+        interims: list[Interim] = []
         ended: dict[str, Any] = {}
         settings = self.space.settings(point)
         try:
-            rival = self._run(with_settings(self.judge, settings), looks, before)
-        except (RunError, ModelError):  # they say nothing of the structure
+            rival = self._run(with_settings(self.judge, settings), interims, before)
+        except (RunError, ModelError):  # they are not caused by the structure
             raise
         except DeclarationError as error:
             if not before:
@@ -82,142 +82,149 @@ class Arena:
             if rival is not None:
                 ended = {"status": "stopped", "rival": rival.trial.number}
         if not before:
-            self._check(looks[-1])
-        trial = Trial(number=len(before), settings=settings, **ended, **(self._figures(looks[-1]) if looks else {}))
-        return Attempt(trial=trial, looks=tuple(looks))
+            self._check(interims[-1])
+        results = self._results(interims[-1]) if interims else {}
+        trial = StructureTrial(number=len(before), settings=settings, **ended, **results)
+        return TrialRecord(trial=trial, interims=tuple(interims))
 
-    def told(self, attempt: Attempt, before: Sequence[Attempt], told: Sequence[Sequence[float]]) -> list[float]:
-        """What the sampler learns: worth, higher is better, and the cost where there is one.
+    def sampler_values(
+        self, record: TrialRecord, before: Sequence[TrialRecord], values: Sequence[Sequence[float]]
+    ) -> list[float]:
+        """The values of a trial for the sampler: its utility, higher is better, and its cost if cost is an objective.
 
-        The worth of a stopped trial is its rival's, changed by how far the rival was ahead on the cases that both
-        judged. A trial that cannot be chosen is taken to be as bad as the worst, and as dear as the dearest where its
-        cost is not known.
+        The utility of a stopped trial is that of its rival, less the rival's lead on the cases that both judged. A
+        trial that cannot be chosen gets the lowest utility so far, and the highest cost if its cost is not known.
+
+        Args:
+            values: of the trials before.
         """
-        attempts = [*before, attempt]
-        if attempt.trial.status == "stopped":
-            rival = attempts[attempt.trial.rival or 0]
-            ahead = self._worth(rival.looks[len(attempt.looks) - 1]) - self._worth(attempt.looks[-1])
-            worth = self._worth(rival.looks[-1]) - ahead
-        elif self._can_be_chosen(attempt, attempts):
-            worth = self._worth(attempt.looks[-1])
+        records = [*before, record]
+        if record.trial.status == "stopped":
+            rival = records[record.trial.rival or 0]
+            lead = self._utility(rival.interims[len(record.interims) - 1]) - self._utility(record.interims[-1])
+            utility = self._utility(rival.interims[-1]) - lead
+        elif self._can_be_chosen(record, records):
+            utility = self._utility(record.interims[-1])
         else:
-            worth = min(values[0] for values in told)
+            utility = min(values_before[0] for values_before in values)
         if self.cost is None:
-            return [worth]
-        if not attempt.looks:
-            return [worth, max(values[1] for values in told)]
-        return [worth, self._cost(attempt.looks[-1], attempts[0].looks[-1])]
+            return [utility]
+        if not record.interims:
+            return [utility, max(values_before[1] for values_before in values)]
+        return [utility, self._cost(record.interims[-1], records[0].interims[-1])]
 
-    def places(self, attempts: Sequence[Attempt]) -> list[Priced]:
+    def pareto_points(self, records: Sequence[TrialRecord]) -> list[ParetoPoint]:
         """The trials that can be chosen; the first is among them."""
-        start = attempts[0].looks[-1]
+        start = records[0].interims[-1]
         return [
-            Priced(
-                number=one.trial.number,
-                worth=self._worth(one.looks[-1]),
-                cost=self._cost(one.looks[-1], start),
-                error=one.trial.error or 0.0,
+            ParetoPoint(
+                number=record.trial.number,
+                utility=self._utility(record.interims[-1]),
+                cost=self._cost(record.interims[-1], start),
+                error=record.trial.error or 0.0,
             )
-            for one in attempts
-            if self._can_be_chosen(one, attempts)
+            for record in records
+            if self._can_be_chosen(record, records)
         ]
 
-    def _check(self, start: Look) -> None:
+    def _check(self, start: Interim) -> None:
         if start.value is None:
             raise DeclarationError(
                 f"structure search: {self.objective.name} is not defined on {start.scored} scored verdicts of "
                 f"{start.cases} cases. Give labelled cases, or another objective."
             )
         if self.cost == "tokens" and start.tokens is None:
-            raise DeclarationError("structure search: the cache answered all, so tokens are not known. Use cost=calls.")
+            raise DeclarationError(
+                "structure search: the cache answered every call, so tokens are not known. Use cost=calls."
+            )
 
-    def _run(self, candidate: Judge, looks: list[Look], before: Sequence[Attempt]) -> Attempt | None:
-        """Judge slice by slice, adding a look at each; the rival that stopped it, None when all cases are judged."""
+    def _run(self, candidate: Judge, interims: list[Interim], before: Sequence[TrialRecord]) -> TrialRecord | None:
+        """Judge slice by slice and add an interim result for each; the rival that stopped it, None if none did."""
         if self.fit_head:
-            candidate.head = candidate.threshold = None  # a head is fitted to what the judge says without one
+            candidate.head = candidate.threshold = None  # a head is fitted to the verdicts without a head
         judged: list[Judged] = []
-        for part in self.course.slices:
+        for part in self.schedule.slices:
             judged += self._verdicts(candidate, part)
-            looks.append(self._look(judged))
-            rival = self._rival(before, looks)
-            if rival is not None and self._loses(looks, rival):
+            interims.append(self._interim(judged))
+            rival = self._rival(before, interims)
+            if rival is not None and self._loses(interims, rival):
                 return rival
         return None
 
-    def _loses(self, looks: Sequence[Look], rival: Attempt) -> bool:
-        sides, higher = (looks[-1], rival.looks[len(looks) - 1]), self.objective.greater_is_better
-        return is_beaten(*sides, self.course, alpha=self.race.alpha, higher=higher, seed=self.seed)
+    def _loses(self, interims: Sequence[Interim], rival: TrialRecord) -> bool:
+        sides, higher = (interims[-1], rival.interims[len(interims) - 1]), self.objective.greater_is_better
+        return is_beaten(*sides, self.schedule, alpha=self.race.alpha, higher=higher, seed=self.seed)
 
     def _verdicts(self, candidate: Judge, part: Sequence[Case]) -> list[Judged]:
-        found = {judged.case_id: judged for judged in self.measure(candidate, part)}
-        if len(found) < len(part):
+        verdicts = {judged.case_id: judged for judged in self.run_judge(candidate, part)}
+        if len(verdicts) < len(part):
             raise KeyboardInterrupt
-        return [found[case.id] for case in part]
+        return [verdicts[case.id] for case in part]
 
-    def _look(self, judged: Sequence[Judged]) -> Look:
-        cases = [case for part in self.course.slices for case in part][: len(judged)]
+    def _interim(self, judged: Sequence[Judged]) -> Interim:
+        cases = [case for part in self.schedule.slices for case in part][: len(judged)]
         run = run_arrays(map(Judged.of, cases, self._fitted(cases, judged)))
         value = self.objective.value(run) if run.n else math.nan
-        asked = run_arrays(judged)
-        return Look(
+        costs = run_arrays(judged)
+        return Interim(
             cases=len(judged),
             scored=run.n,
             value=known(value),
-            units=self.course.contributions(run, self.objective.value),
-            calls=cost_per_verdict(asked, "calls"),
-            tokens=known(cost_per_verdict(asked, "tokens")),
+            units=self.schedule.contributions(run, self.objective.value),
+            calls=cost_per_verdict(costs, "calls"),
+            tokens=known(cost_per_verdict(costs, "tokens")),
         )
 
     def _fitted(self, cases: Sequence[Case], judged: Sequence[Judged]) -> Sequence[Verdict]:
-        """The verdicts, cross-fitted; before the last look as they are where there are too few labels for a head."""
+        """The verdicts by a cross-fitted head; none if an early slice has too few labels for a head."""
         if not self.fit_head:
             return judged
-        if len(cases) == len(self.course.units):
+        if len(cases) == len(self.schedule.units):
             return fit(cases, judged, seed=self.seed).crossfitted
         try:
             return fit(cases, judged, seed=self.seed, folds=EARLY_FOLDS).crossfitted
         except DeclarationError:
             return []
 
-    def _rival(self, before: Sequence[Attempt], looks: Sequence[Look]) -> Attempt | None:
-        """The best of the structures that cost no more so far (any, where cost does not count); None at the end."""
-        stage = len(looks) - 1
-        if not before or stage == len(self.course.slices) - 1:
+    def _rival(self, before: Sequence[TrialRecord], interims: Sequence[Interim]) -> TrialRecord | None:
+        """The best structure that costs no more so far (of all, if cost is no objective); None after the last slice."""
+        stage = len(interims) - 1
+        if not before or stage == len(self.schedule.slices) - 1:
             return None
-        start = before[0].looks[stage]
-        most = math.inf if self.cost is None else self._cost(looks[-1], start)
-        able = [one for one in before if self._can_be_chosen(one, before)]
-        able = [one for one in able if self._cost(one.looks[stage], start) <= most]
-        return max(able, key=lambda one: self._worth(one.looks[-1]), default=None)
+        start = before[0].interims[stage]
+        most = math.inf if self.cost is None else self._cost(interims[-1], start)
+        rivals = [record for record in before if self._can_be_chosen(record, before)]
+        rivals = [record for record in rivals if self._cost(record.interims[stage], start) <= most]
+        return max(rivals, key=lambda record: self._utility(record.interims[-1]), default=None)
 
-    def _can_be_chosen(self, attempt: Attempt, attempts: Sequence[Attempt]) -> bool:
-        """Whether it judged all cases, has a figure, and left hardly more cases unscored than the start."""
-        if attempt.trial.status != "complete" or attempt.looks[-1].value is None:
+    def _can_be_chosen(self, record: TrialRecord, records: Sequence[TrialRecord]) -> bool:
+        """Whether it judged all cases, has a value, and left hardly more cases unscored than the start."""
+        if record.trial.status != "complete" or record.interims[-1].value is None:
             return False
-        return attempt.looks[-1].coverage >= attempts[0].looks[-1].coverage - LOST
+        return record.interims[-1].coverage >= records[0].interims[-1].coverage - LOST
 
-    def _worth(self, look: Look) -> float:
-        assert look.value is not None  # of a trial that was stopped or can be chosen
-        return look.value if self.objective.greater_is_better else -look.value
+    def _utility(self, interim: Interim) -> float:
+        assert interim.value is not None  # of a trial that was stopped or can be chosen
+        return interim.value if self.objective.greater_is_better else -interim.value
 
-    def _cost(self, look: Look, start: Look) -> float:
+    def _cost(self, interim: Interim, start: Interim) -> float:
         if self.cost != "tokens":
-            return look.calls
-        if look.tokens is not None:
-            return look.tokens
+            return interim.calls
+        if interim.tokens is not None:
+            return interim.tokens
         assert start.tokens is not None  # or the first trial was refused
-        return look.calls * start.tokens / start.calls if start.calls else look.calls
+        return interim.calls * start.tokens / start.calls if start.calls else interim.calls
 
-    def _figures(self, look: Look) -> dict[str, Any]:
-        figure = self.course.estimate(look)
+    def _results(self, interim: Interim) -> dict[str, Any]:
+        estimate = self.schedule.estimate(interim)
         return {
-            **look.model_dump(include={"cases", "scored", "value", "calls", "tokens"}),
-            "error": known(self.course.error(look)),
-            "low": known(figure.low),
-            "high": known(figure.high),
+            **interim.model_dump(include={"cases", "scored", "value", "calls", "tokens"}),
+            "error": known(self.schedule.error(interim)),
+            "low": known(estimate.low),
+            "high": known(estimate.high),
         }
 
 
 def known(value: float) -> float | None:
-    """The number; None for one that JSON cannot hold."""
+    """The number; None for NaN and infinity, which JSON cannot hold."""
     return value if math.isfinite(value) else None

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...evaluation.results import CurvePoint, Measure
 from ...optimizers.certificates.certificate import Certificate
-from ...optimizers.structure.pareto import Trial
-from ...optimizers.structure.search import Searched
+from ...optimizers.structure.pareto import StructureTrial
+from ...optimizers.structure.search import StructureSearch
 from ...stats.proportions import Proportion
 from ..formatting import MINUS, describe_measure, format_percent, format_value, readable, unit_of
 from .chart import (
@@ -41,7 +41,7 @@ LOGARITHMIC = 4.0  # ratio of the greatest to the least cost from which on the a
 class FrontPoint:
     """A trial of the structure search in the plane of cost and objective."""
 
-    trial: Trial
+    trial: StructureTrial
     cost: float
     measure: Measure
     on_front: bool
@@ -82,7 +82,7 @@ def weights(name: str, title: str, by_evidence: Mapping[str, float], note: str) 
     )
 
 
-def pareto_front(search: Searched, measures: Sequence[Measure]) -> Chart | None:
+def pareto_front(search: StructureSearch, measures: Sequence[Measure]) -> Chart | None:
     """The objective of each trial over the cost of a verdict.
 
     Args:
@@ -252,7 +252,7 @@ def _cost_axis(plot: "Axes", costs: Sequence[float]) -> None:
     plot.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
 
 
-def _cost(trial: Trial, search: Searched) -> float | None:
+def _cost(trial: StructureTrial, search: StructureSearch) -> float | None:
     if search.cost == "tokens":
         return trial.tokens
     return trial.calls if trial.cases else None

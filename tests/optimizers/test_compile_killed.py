@@ -146,7 +146,7 @@ def test_a_budget_is_kept_and_leaves_enough_for_the_test(labels: Path, tmp_path:
     assert server.asked.total() <= 450
     assert "spent:" in told, errors
     assert read(out / "direct.judge.json").training["outcome"] in ("improved", "inconclusive")
-    assert json.loads((out / "structure.json").read_text())["told"]
+    assert json.loads((out / "structure.json").read_text())["summary"]
 
 
 def test_resume_of_nothing_says_so(labels: Path, tmp_path: Path) -> None:

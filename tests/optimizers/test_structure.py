@@ -19,19 +19,21 @@ from dicast.engines.ledger import Budget, Ledger, charge_to, current_ledger
 from dicast.errors import DeclarationError, RunError
 from dicast.judging import PROGRAMS, build, build_panel
 from dicast.judging.judge import Judge
-from dicast.optimizers.structure.pareto import Trial
-from dicast.optimizers.structure.racing import Race
-from dicast.optimizers.structure.search import JOURNAL, LOCK, Searched, search
+from dicast.optimizers.structure.pareto import StructureTrial
+from dicast.optimizers.structure.racing import RacingTest
+from dicast.optimizers.structure.search import JOURNAL, LOCK, StructureSearch, search
 from dicast.optimizers.structure.space import Space, space_of, with_settings
-from dicast.optimizers.structure.study import Attempt, Study
+from dicast.optimizers.structure.study import Study, TrialRecord
 
 Measure = Callable[[Judge, Sequence[Case]], Sequence[Judged]]
 CASES = known_cases(60)
 
 
-def searched(folder: Path, *, judge: Judge | None = None, cases: Sequence[Case] = CASES, **given: Any) -> Searched:
+def searched(
+    folder: Path, *, judge: Judge | None = None, cases: Sequence[Case] = CASES, **given: Any
+) -> StructureSearch:
     """A search for accuracy over the known judge's settings, without a head."""
-    told = {"space": SPACE, "objective": "accuracy", "measure": measured, "fit_head": False, "trials": 9}
+    told = {"space": SPACE, "objective": "accuracy", "run_judge": measured, "fit_head": False, "trials": 9}
     return search(judge or Known(), cases, folder=folder, **told | given)
 
 
@@ -57,7 +59,7 @@ def calls_made(folder: Path, **given: Any) -> int:
         found: list[Judged] = measured(judge, cases)
         return found
 
-    searched(folder, measure=measure, **given)
+    searched(folder, run_judge=measure, **given)
     return len(calls)
 
 
@@ -75,7 +77,7 @@ def test_a_search_of_everything_finds_the_true_front_and_the_best(tmp_path):
 
 
 def test_a_search_without_racing_measures_every_structure_at_its_true_figures(tmp_path):
-    found = searched(tmp_path, cases=known_cases(100), trials=99, race=Race(slices=()))
+    found = searched(tmp_path, cases=known_cases(100), trials=99, race=RacingTest(slices=()))
     assert {key(trial.settings): (trial.value, trial.calls) for trial in found.trials} == everything()
     assert all(trial.status == "complete" and trial.cases == 100 for trial in found.trials)
 
@@ -88,16 +90,16 @@ def test_the_choice_on_the_known_front(tmp_path, prefer, value):
 
 
 def proposed(folder: Path, *, two: bool) -> tuple[list[tuple[int, ...]], list[float]]:
-    """40 proposals in a space of 256 whose worth is the sum of the indices, and their worths."""
+    """40 proposals in a space of 256 whose utility is the sum of the indices, and their worths."""
     study = Study(folder / JOURNAL, Space(dict.fromkeys("abcd", (0, 1, 2, 3)), {}), {}, two=two, seed=0)
     points = []
     for number in range(40):
         proposal = study.propose()
         assert proposal is not None
         points.append(proposal.point)
-        attempt = Attempt(trial=Trial(number=number, settings={}), looks=())
+        attempt = TrialRecord(trial=StructureTrial(number=number, settings={}), interims=())
         study.add(proposal, attempt, [float(sum(proposal.point)), 1.0][: 1 + two])
-    return points, [worth for worth, *_ in study.told]
+    return points, [utility for utility, *_ in study.values]
 
 
 @pytest.mark.parametrize("two", [False, True])
@@ -150,7 +152,7 @@ def test_a_choice_that_is_worse_than_the_start_says_so(tmp_path):
     found = searched(tmp_path, judge=Known(care="careful", votes=5), cases=known_cases(100), trials=99, prefer="cheap")
     assert found.best.value == 0.86
     assert found.is_worse
-    assert "worse than the start" in dict(found.told())["difference"]
+    assert "worse than the start" in dict(found.summary())["difference"]
 
 
 def test_the_best_is_never_worse_than_the_start(tmp_path):
@@ -174,7 +176,7 @@ def test_a_search_killed_at_any_measurement_resumes_to_the_same_end(tmp_path, co
     for at in range(0, calls_made(tmp_path / "counted", **given), 3):
         folder = tmp_path / str(at)
         with pytest.raises(OSError, match="killed"):
-            searched(folder, measure=struck(at, OSError("killed")), **given)
+            searched(folder, run_judge=struck(at, OSError("killed")), **given)
         assert searched(folder, **given) == whole
 
 
@@ -182,7 +184,7 @@ def test_a_search_killed_again_and_again_resumes_to_the_same_end(tmp_path):
     whole = searched(tmp_path / "whole")
     for _ in range(100):
         try:
-            found = searched(tmp_path / "struck", measure=struck(4, OSError("killed")))
+            found = searched(tmp_path / "struck", run_judge=struck(4, OSError("killed")))
         except OSError:
             continue
         break
@@ -233,7 +235,7 @@ def test_a_process_killed_while_it_writes_leaves_a_folder_to_go_on_in(tmp_path):
             whole(descriptor)
         journal.os.fsync = die
         search(Known(), known_cases(60), space=SPACE, objective="accuracy", folder=Path(sys.argv[1]),
-               measure=measured, fit_head=False, trials=9)
+               run_judge=measured, fit_head=False, trials=9)
     """)
     folder, support = tmp_path / "killed", Path(__file__).parents[1] / "support"
     done = subprocess.run([sys.executable, "-c", script, str(folder), str(support)], cwd=tmp_path, check=False)
@@ -253,28 +255,28 @@ def test_a_spent_budget_ends_the_search_with_what_is_done_and_more_goes_on(tmp_p
         return found
 
     with charge_to(Ledger(Budget(calls=700))):
-        found = searched(tmp_path, measure=measure)
+        found = searched(tmp_path, run_judge=measure)
     assert found.ended == "budget"
     assert 1 <= len(found.trials) < 9
     assert searched(tmp_path) == searched(tmp_path / "whole")
 
 
 def test_an_interrupt_ends_the_search_with_what_is_done(tmp_path):
-    found = searched(tmp_path, measure=struck(7, KeyboardInterrupt()))
+    found = searched(tmp_path, run_judge=struck(7, KeyboardInterrupt()))
     assert found.ended == "interrupted"
     assert found.trials == searched(tmp_path / "whole").trials[: len(found.trials)]
 
 
 def test_a_measure_that_was_told_to_stop_ends_the_search_alike(tmp_path):
     calls = count()
-    found = searched(tmp_path, measure=lambda judge, cases: measured(judge, cases[: 60 if next(calls) < 7 else 3]))
+    found = searched(tmp_path, run_judge=lambda judge, cases: measured(judge, cases[: 60 if next(calls) < 7 else 3]))
     assert found.ended == "interrupted"
     assert all(trial.status != "unusable" for trial in found.trials)
 
 
 def test_an_interrupt_before_the_first_trial_is_done_has_nothing_to_give(tmp_path):
     with pytest.raises(KeyboardInterrupt):
-        searched(tmp_path, measure=struck(1, KeyboardInterrupt()))
+        searched(tmp_path, run_judge=struck(1, KeyboardInterrupt()))
 
 
 def test_structures_that_cannot_judge_do_not_count(tmp_path):
@@ -315,11 +317,11 @@ def test_calls_that_the_cache_answered_count_as_if_it_had_not(tmp_path):
 
         return [shared(one) for one in measured(judge, cases)]
 
-    one, other = searched(tmp_path / "a"), searched(tmp_path / "b", measure=cached)
+    one, other = searched(tmp_path / "a"), searched(tmp_path / "b", run_judge=cached)
     assert [trial.calls for trial in one.trials] == [trial.calls for trial in other.trials]
     assert one.front == other.front
     with pytest.raises(DeclarationError, match="tokens are not known"):
-        searched(tmp_path / "c", measure=cached, cost="tokens")
+        searched(tmp_path / "c", run_judge=cached, cost="tokens")
 
 
 def test_tokens_can_be_the_cost(tmp_path):
@@ -335,7 +337,7 @@ def test_each_case_is_judged_once_by_a_structure(tmp_path):
         found: list[Judged] = measured(judge, cases)
         return found
 
-    searched(tmp_path, measure=measure)
+    searched(tmp_path, run_judge=measure)
     assert len(seen) == 9
     assert all(len(ids) == len(set(ids)) for ids in seen.values())
 
@@ -351,7 +353,7 @@ def test_a_lower_loss_is_better_where_the_objective_says_so(tmp_path):
 def test_heads_are_fitted_and_the_cross_fitted_verdicts_measured(tmp_path):
     space = {"care": ["careful"]}
     plain = searched(tmp_path / "plain", objective="log-loss", space=space)
-    fitted = searched(tmp_path / "fitted", objective="log-loss", space=space, fit_head=True, race=Race(slices=()))
+    fitted = searched(tmp_path / "fitted", objective="log-loss", space=space, fit_head=True, race=RacingTest(slices=()))
     # 0.8 is said whatever the accuracy, 0.65 and 0.80: at the first a head must win.
     assert (fitted.trials[0].value or 9) < (plain.trials[0].value or 0)
     assert len(fitted.trials) == 2
@@ -367,7 +369,7 @@ def test_a_search_with_heads_stopped_after_any_trial_resumes_to_the_same_end(tmp
         folder = tmp_path / str(done)
         assert searched(folder, **given | {"trials": done}).trials == whole.trials[:done]
         with pytest.raises(OSError, match="killed"):
-            searched(folder, measure=struck(1, OSError("killed")), **given)
+            searched(folder, run_judge=struck(1, OSError("killed")), **given)
         assert searched(folder, **given) == whole
 
 
@@ -378,24 +380,19 @@ def test_a_look_with_too_few_labels_for_a_head_stops_nobody(tmp_path):
     def measure(judge: Judge, part: Sequence[Case]) -> list[Judged]:
         return [Judged.of(case, judge(labelled[case.id])) for case in part]
 
-    found = searched(tmp_path, cases=cases, measure=measure, fit_head=True, space={"care": ["sloppy"]})
+    found = searched(tmp_path, cases=cases, run_judge=measure, fit_head=True, space={"care": ["sloppy"]})
     assert [(trial.status, trial.cases) for trial in found.trials] == [("complete", 60)] * 2
 
 
 def test_a_search_without_anything_to_search_is_the_judge_as_it_stands(tmp_path):
     found = searched(tmp_path, space={})
     assert (found.ended, found.settings, len(found.trials)) == ("exhausted", {}, 1)
-    assert dict(found.told())["chosen"] == "trial 0 (best): the judge as it stood"
+    assert dict(found.summary())["chosen"] == "trial 0 (best): unchanged"
 
 
-def test_what_was_found_comes_back_from_json_as_it_was_and_can_be_drawn(tmp_path):
+def test_what_was_found_comes_back_from_json_as_it_was(tmp_path):
     found = searched(tmp_path, trials=99)
-    assert Searched.model_validate_json(found.model_dump_json()) == found
-    drawn = found.plot()
-    assert len({len(column) for column in drawn.values()}) == 1
-    assert sum(drawn["chosen"]) == 1
-    assert [n for n, on in zip(drawn["number"], drawn["front"], strict=True) if on] == sorted(found.front)
-    assert json.loads(json.dumps(drawn)) == drawn
+    assert StructureSearch.model_validate_json(found.model_dump_json()) == found
 
 
 @pytest.mark.parametrize(
@@ -406,7 +403,7 @@ def test_what_was_found_comes_back_from_json_as_it_was_and_can_be_drawn(tmp_path
         ({"objective": "kappa"}, "objective"),
         ({"space": {"votes": [1, 3]}}, "space"),
         ({"judge": Known(votes=3)}, "settings"),
-        ({"race": Race(alpha=0.2)}, "race"),
+        ({"race": RacingTest(alpha=0.2)}, "race"),
     ],
 )
 def test_a_folder_of_another_search_is_refused(tmp_path, changed, name):
@@ -460,7 +457,7 @@ def test_cases_without_labels_cannot_be_selected_by(tmp_path):
         return [Judged.of(case, judge(labelled[case.id])) for case in cases]
 
     with pytest.raises(DeclarationError, match="accuracy is not defined on 60 scored verdicts of 60 cases"):
-        searched(tmp_path, cases=[case.model_copy(update={"label": None}) for case in CASES], measure=measure)
+        searched(tmp_path, cases=[case.model_copy(update={"label": None}) for case in CASES], run_judge=measure)
 
 
 @pytest.mark.parametrize("name", PROGRAMS.names())
@@ -497,7 +494,7 @@ def test_models_are_offered_by_role():
 
 
 def test_a_name_that_stands_for_several_models_is_refused():
-    with pytest.raises(DeclarationError, match="several models now, local/a, local/b"):
+    with pytest.raises(DeclarationError, match="several models, local/a, local/b"):
         Space.of(build_panel("direct", ["local/a", "local/b"]), {"model": ["local/c"]})
 
 

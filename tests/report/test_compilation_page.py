@@ -212,7 +212,7 @@ def test_prompts_are_told_with_what_changed(folder: Callable[[str], Path], tmp_p
 def test_searches_that_the_budget_left_out_say_so(folder: Callable[[str], Path], tmp_path: Path) -> None:
     for path in folder("bare").glob("*.json"):
         (tmp_path / path.name).write_bytes(path.read_bytes())
-    (tmp_path / "structure.json").write_text('{"trials": [], "settings": {}, "told": [["ended", "budget"]]}')
+    (tmp_path / "structure.json").write_text('{"trials": [], "settings": {}, "summary": [["ended", "budget"]]}')
     (tmp_path / "prompts.json").write_text('{"chosen": 0, "trials": [], "stopped": "budget", "wordings": {}}')
     html = compilation_page(tmp_path)
     assert html.count("search was not started: the test needed the rest of the budget") == 2
