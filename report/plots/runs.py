@@ -111,9 +111,9 @@ def systems(name: str, rows: Sequence[SystemRow]) -> Chart | None:
     moved = [row.system for place, row in enumerate(people) if judge[place] is not row]
     order = f"Human ranking: {', '.join(row.system for row in people)}. "
     order += f"Judge's ranking: {', '.join(row.system for row in judge)}."
-    note = (
-        f"{len(moved)} of {len(shown)} systems have another rank (in colour)." if moved else "Both rankings are equal."
-    )
+    note = "Both rankings are equal."
+    if moved:
+        note = f"{len(moved)} of {len(shown)} systems have a different rank (in colour)."
     return Chart(
         "System ranking: human annotators and judge",
         draw(f"systems-{name}", (HALF, 44 + 27 * len(shown)), paint, Margins(190, 190, 14, 10)),
