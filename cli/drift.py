@@ -1,4 +1,4 @@
-"""`dicast check --judge FILE`: labelled cases judged anew, and held against what the judge file says of itself.
+"""`dicast check --judge FILE`: labelled cases judged again, and compared with the record of the judge file.
 
 Of a certified cascade that is the certificate, of any other judge the accuracy of the training record.
 """
@@ -39,7 +39,7 @@ def check_drift(
     """Judge the labelled cases, tell whether the judge still agrees, and give the exit code.
 
     Raises:
-        DeclarationError: no judge file, or one without the certificate or the accuracy that it had.
+        DeclarationError: no judge file, or a file without the certificate or the accuracy that it had.
         DataError: no labelled pair or choice among the cases.
     """
     from ..data.split import sample
@@ -49,11 +49,11 @@ def check_drift(
 
     if not judge.endswith(JUDGE_SUFFIX):
         raise DeclarationError(
-            f"--judge {judge}: only a judge file knows how it agreed. Give one that ends in {JUDGE_SUFFIX}."
+            f"--judge {judge}: only a judge file knows how it agreed. Give a file that ends in {JUDGE_SUFFIX}."
         )
-    file, wanted = read(judge), Wanted(judge, lm, {}, None, (), 1, "majority")
+    file, spec = read(judge), Wanted(judge, lm, {}, None, (), 1, "majority")
     compare = _comparison(judge, file, margin)
-    built = wanted.built()
+    built = spec.built()
     built.threshold = None  # the record's accuracy is of all verdicts, kept or abstained
     prepare_models(built)
     cases = list(sample(_labelled(source, skip_bad), limit, seed))
@@ -63,7 +63,7 @@ def check_drift(
     verdicts = _judged(built, cases, quiet=as_json)
     if verdicts is None:
         return STOPPED
-    evaluation = evaluate(verdicts, wanted.identity(built) | {"data": source.digest(), "seed": seed})
+    evaluation = evaluate(verdicts, spec.identity(built) | {"data": source.digest(), "seed": seed})
     result = compare(verdicts, evaluation)
     recorded = file.accuracy("after")
     report = {
@@ -103,7 +103,7 @@ def _comparison(
 
 
 def _labelled(source: options.CaseSource, skip_bad: bool) -> "Iterator[Case]":
-    """The labelled cases; with `skip_bad` rows that are none are left out, and told."""
+    """The labelled cases; with `skip_bad` rows that are none are left out, and reported."""
     import tempfile
 
     from ..data import Rejects
@@ -123,12 +123,12 @@ def _judged(judge: Any, cases: "list[Case]", *, quiet: bool) -> "list[Judged] | 
     from . import render
     from .interrupt import stop_on_interrupt
 
-    found: list[Judged] = []
+    verdicts: list[Judged] = []
     with render.RunProgress(len(cases), 0, quiet=quiet) as progress, stop_on_interrupt() as stop:
         for case, verdict in stream(judge, cases, workers=default_workers(judge), stop=stop, failed=_of_the_server):
-            found.append(Judged.of(case, verdict))
-            progress.add(found[-1])
-    return None if stop.is_set() else found
+            verdicts.append(Judged.of(case, verdict))
+            progress.add(verdicts[-1])
+    return None if stop.is_set() else verdicts
 
 
 def _of_the_server(verdict: Any) -> str:
@@ -136,13 +136,13 @@ def _of_the_server(verdict: Any) -> str:
 
 
 def _changed(path: str, file: "JudgeFile", judge: Any) -> Iterator[str]:
-    """What is not as it was when the judge was saved, besides the cases."""
+    """Versions and models that differ from those the judge was saved with."""
     from ..judging.judge_file import load, versions
 
-    for name, here in versions().items():
+    for name, installed in versions().items():
         before = file.versions.get(name, "unknown")
-        if name != "python" and before != here:
-            yield f"{name} {here}, saved by {before}"
+        if name != "python" and before != installed:
+            yield f"{name} {installed}, saved by {before}"
     saved, now = _models(load(path)), _models(judge)
     if saved != now:
         yield f"answered by {', '.join(now)}, saved with {', '.join(saved) or 'no model'}"

@@ -6,7 +6,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from ..evaluation.results import Comparison, Evaluation, Measure
+from ..evaluation.results import Evaluation, Measure, RunComparison
 from ..evaluation.sections import section_title
 
 MOST_SYSTEMS = 20  # rows of the ranking; --json has all
@@ -58,7 +58,7 @@ def evaluation(result: Evaluation) -> Iterator[Any]:
         yield _systems(result)
 
 
-def comparison(result: Comparison) -> Iterator[Any]:
+def comparison(result: RunComparison) -> Iterator[Any]:
     """What to print of two runs."""
     yield Text(
         f"\n{result.first} against {result.second}, on the {result.cases:,} labelled cases of both", style="bold"

@@ -16,7 +16,7 @@ from .options import Function
 if TYPE_CHECKING:
     from ..data import Judged
     from ..evaluation import RunArrays
-    from ..evaluation.results import Branch, Comparison, Evaluation, Measure
+    from ..evaluation.results import Branch, Evaluation, Measure, RunComparison
 
 
 SMALLEST = 0.01  # distance for which labels are counted: they grow with its inverse square
@@ -35,9 +35,9 @@ class Run:
 
     def verdicts(self) -> "Iterator[Judged]":
         from ..engines.batch import read_verdicts
-        from ..evaluation.external_verdicts import read_elsewhere
+        from ..evaluation.external_verdicts import read_external_verdicts
 
-        return read_verdicts(self.path) if self.path.is_dir() else read_elsewhere(self.path, self.where)
+        return read_verdicts(self.path) if self.path.is_dir() else read_external_verdicts(self.path, self.where)
 
     @cached_property
     def read(self) -> "RunArrays":
@@ -108,7 +108,7 @@ def _explanations(run: Run, texts: str, seed: int) -> "tuple[Measure, ...]":
     return measures(found, groups, which, models=models, seed=seed)
 
 
-def compared(runs: Sequence[Run], seed: int, names: Sequence[str] = ()) -> "tuple[Comparison, ...]":
+def compared(runs: Sequence[Run], seed: int, names: Sequence[str] = ()) -> "tuple[RunComparison, ...]":
     """The first run against each other one; none for one run alone."""
     from ..evaluation.compare import compare
 

@@ -2,23 +2,29 @@
 
 from .compare import compare
 from .evaluate import evaluate
-from .metric import METRICS, Metric, MetricOptions
-from .results import Comparison, Evaluation, Measure
+from .measure_factories import difference_measure, point_measure, proportion_measure, to_measure
+from .metric import METRICS, Metric, MetricOptions, register
+from .results import Evaluation, Measure, RunComparison
 from .run_arrays import RunArrays, run_arrays
 from .run_signature import signature_line
 from .running_counts import RunningCounts
 
 __all__ = [
     "METRICS",
-    "Comparison",
     "Evaluation",
     "Measure",
     "Metric",
     "MetricOptions",
     "RunArrays",
+    "RunComparison",
     "RunningCounts",
     "compare",
+    "difference_measure",
     "evaluate",
+    "point_measure",
+    "proportion_measure",
+    "register",
     "run_arrays",
     "signature_line",
+    "to_measure",
 ]

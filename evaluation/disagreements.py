@@ -1,4 +1,4 @@
-"""Which verdicts a reader should look at first: the surest that are not people's, the scores furthest apart."""
+"""The verdicts that a reader should look at first: confident disagreements with people, scores furthest apart."""
 
 import numpy as np
 
@@ -12,16 +12,16 @@ def disagreements(run: RunArrays, most: int) -> list[str]:
     place among all of the judge's scores is from its place among people's.
     """
     wrong = (run.judge >= 0) & (run.human >= 0) & (run.judge != run.human)
-    worth = np.where(wrong, 1 + np.nan_to_num(run.certainty), 0.0)
+    severity = np.where(wrong, 1 + np.nan_to_num(run.certainty), 0.0)
     texts = ~np.isnan(run.score) & ~np.isnan(run.human_score)
     if texts.any():
-        worth[texts] = np.abs(_places(run.score[texts]) - _places(run.human_score[texts]))
-    order = np.lexsort((np.arange(run.n), -worth))[:most]
-    return [run.ids[index] for index in order if worth[index] > 0]
+        severity[texts] = np.abs(_places(run.score[texts]) - _places(run.human_score[texts]))
+    order = np.lexsort((np.arange(run.n), -severity))[:most]
+    return [run.ids[index] for index in order if severity[index] > 0]
 
 
 def _places(scores: Floats) -> Floats:
-    """Each score's mid rank as a share of all, in (0, 1)."""
+    """Each score's mid rank as a proportion of all, in (0, 1)."""
     from scipy.stats import rankdata
 
     return np.asarray((rankdata(scores) - 0.5) / len(scores), dtype=np.float64)

@@ -152,7 +152,7 @@ def accuracy_record(evaluation: Evaluation) -> dict[str, Any] | None:
 
 
 def read_accuracy(record: object) -> RecordedAccuracy | None:
-    """The accuracy of a training record; None where it holds none, or one that cannot be.
+    """The accuracy of a training record; None where it holds none, or impossible numbers.
 
     Args:
         record: as `accuracy_record` made it, or of earlier versions: hits and n, with or without low and high.

@@ -27,7 +27,7 @@ def evaluate(
     """Every measure of a run; unscored verdicts count in coverage and are excluded from every other measure.
 
     Args:
-        verdicts: of a run, or the arrays that `run_arrays` made of them.
+        verdicts: of a run, or their arrays by `run_arrays`.
         identity: of the run's manifest: judge, settings, lm, data, ...; becomes the signature line.
         threshold: certainty, in [0, 1], from which selective prediction keeps a verdict.
         judge_systems: names of systems that are the judge itself, or of its family.

@@ -1,13 +1,13 @@
-"""Verdicts of other judges: rows of JSON Lines, so that any tool's output can be measured.
+"""Verdicts of other tools as rows of JSON Lines, to be measured like a run.
 
     {"id": "17", "prediction": "a", "label": "b"}                                   a pair; also "tie"
     {"id": "17", "prediction": "a", "prediction_swapped": "b", "label": "b"}        asked in both orders
     {"id": "17", "prediction": 3.5, "label": 4}                                     a text's score
     {"id": "17", "prediction": 2, "label": 0, "options": 4}                         a choice, by index
 
-`prediction` null is unscored. `prediction_swapped` is the verdict with the two texts exchanged, told in the row's own
+`prediction` null is unscored. `prediction_swapped` is the verdict with the two texts exchanged, in the row's own
 letters; where the two differ, the verdict is a tie. `certainty` may be 0..1 or 0..100. Optional: `group`, `votes`,
-`aspect`, `system`, `lengths`; `judge` and `setting` name whose verdicts they are. `item_id` may stand for `id`.
+`aspect`, `system`, `lengths`; `judge` and `setting` name whose verdicts they are. `item_id` is another name of `id`.
 """
 
 import json
@@ -28,18 +28,18 @@ ANY = (float("-inf"), float("inf"))  # the scale of a score that names none
 NAMES = ("judge", "setting")
 
 
-def _value(given: Any) -> Any:
+def _value(value: Any) -> Any:
     """A letter or a finite number."""
-    number = isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given)
-    if given in LETTERS or number:
-        return given
+    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if value in LETTERS or number:
+        return value
     raise ValueError("must be 'a', 'b' or 'tie', a score, or the index of an option")
 
 
 Value = Annotated[Letter | int | float, PlainValidator(_value)]
 
 
-class Row(BaseModel):
+class ExternalVerdict(BaseModel):
     """One verdict; other fields are passed over."""
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
@@ -59,47 +59,47 @@ class Row(BaseModel):
     setting: str = ""
 
 
-def read_elsewhere(path: Path, where: Mapping[str, str] | None = None) -> Iterator[Judged]:
+def read_external_verdicts(path: Path, where: Mapping[str, str] | None = None) -> Iterator[Judged]:
     """The verdicts of a file, one at a time.
 
     Args:
         where: only rows whose fields have these values.
 
     Raises:
-        DataError: a row that is none (file, line, field, value), or rows of several judges or settings.
+        DataError: a row that is no verdict (file, line, field, value), or rows of several judges or settings.
     """
-    told: dict[str, str] = {}
+    names: dict[str, str] = {}
     try:
         with path.open("rb") as file:
             for number, raw in enumerate(file, start=1):
                 if raw.strip() and (row := _row(path, number, raw, where or {})):
-                    _same(path, told, row)
+                    _check_same(path, names, row)
                     yield _judged(row)
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror}). Give a run folder or a .jsonl file.") from None
 
 
-def _row(path: Path, number: int, raw: bytes, where: Mapping[str, str]) -> Row | None:
+def _row(path: Path, number: int, raw: bytes, where: Mapping[str, str]) -> ExternalVerdict | None:
     try:
         if where and any(str(json.loads(raw).get(name)) != value for name, value in where.items()):
             return None
-        return Row.model_validate_json(raw)
+        return ExternalVerdict.model_validate_json(raw)
     except ValidationError as error:
         raise bad_row(str(path), number, error) from None
     except (json.JSONDecodeError, AttributeError):
         raise DataError(f"{path} line {number}: not a JSON object. Give one verdict a line.") from None
 
 
-def _same(path: Path, told: dict[str, str], row: Row) -> None:
+def _check_same(path: Path, names: dict[str, str], row: ExternalVerdict) -> None:
     for name in NAMES:
         value = getattr(row, name)
-        if told.setdefault(name, value) != value:
+        if names.setdefault(name, value) != value:
             raise DataError(
-                f"{path}: holds verdicts of {name} {told[name]!r} and {value!r}. Give --where {name}={value!r}"
+                f"{path}: holds verdicts of {name} {names[name]!r} and {value!r}. Give --where {name}={value!r}"
             )
 
 
-def _judged(row: Row) -> Judged:
+def _judged(row: ExternalVerdict) -> Judged:
     single = isinstance(row.prediction, int | float) and row.options is None
     verdict: dict[str, Any] = {"case_id": row.id if row.aspect is None else f"{row.id}#{row.aspect}"}
     if row.prediction is None:
@@ -121,7 +121,7 @@ def _judged(row: Row) -> Judged:
     )
 
 
-def _winner(row: Row) -> dict[str, Any]:
+def _winner(row: ExternalVerdict) -> dict[str, Any]:
     if row.prediction_swapped is None:
         return {"winner": row.prediction}
     agreed = row.prediction == row.prediction_swapped
@@ -132,7 +132,7 @@ def _winner(row: Row) -> dict[str, Any]:
     }
 
 
-def _label(row: Row, single: bool) -> Label | None:
+def _label(row: ExternalVerdict, single: bool) -> Label | None:
     if row.label is None:
         return None
     if single:

@@ -62,11 +62,15 @@ METRICS: Registry[Metric] = Registry("metric", ".evaluation.metrics", "dicast.me
 
 
 def register(section: str) -> Callable[[Measurement], Measurement]:
-    """Register a built-in metric under its function's name."""
+    """Register a function of dicast, or of a notebook, as a metric under the function's name.
+
+    Args:
+        section: of its measures, as in `Metric`.
+    """
 
     def add(function: Measurement) -> Measurement:
         name = function.__name__
-        METRICS.add(name, Metric(name, section, function))
+        METRICS.add(name, Metric(name, section, function), module=function.__module__)
         return function
 
     return add
@@ -74,7 +78,7 @@ def register(section: str) -> Callable[[Measurement], Measurement]:
 
 def usable_metrics() -> Iterator[Metric]:
     """All metrics; one of another package that cannot be loaded is left out with a warning."""
-    for name, entry in METRICS.plugins().items():
+    for name, entry in METRICS.others().items():
         if isinstance(entry, Exception):
             warnings.warn(
                 f"metric {name!r}: its package cannot be loaded ({entry}), so it is left out. "

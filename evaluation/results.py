@@ -145,7 +145,7 @@ class Evaluation(Record):
         )
 
 
-class Comparison(Record):
+class RunComparison(Record):
     """Two runs on the cases that both have a verdict for."""
 
     first: str

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..data import Case
 from ..errors import DeclarationError
-from ..evaluation.compare import Figure, Tests, of_means, of_wholes, on_one_scale, recoded
+from ..evaluation.compare import Statistic, Tests, mean_test, on_one_scale, recoded, statistic_test
 from ..evaluation.results import PairedTest
 from ..evaluation.run_arrays import Floats, RunArrays
 from ..registry import Registry
@@ -48,7 +48,7 @@ class Objective:
     kinds: frozenset[CaseKind]
     uses_probabilities: bool = False
     case_values: Callable[[RunArrays], Floats] | None = None
-    statistic: Figure | None = None
+    statistic: Statistic | None = None
 
     def is_better(self, value: float, than: float) -> bool:
         """Whether `value` is strictly better; any number is better than NaN."""
@@ -88,7 +88,7 @@ def mean_objective(
 
 
 def statistic_objective(
-    name: str, statistic: Figure, *, summary: str, kinds: Iterable[CaseKind], greater_is_better: bool = True
+    name: str, statistic: Statistic, *, summary: str, kinds: Iterable[CaseKind], greater_is_better: bool = True
 ) -> Objective:
     """An objective in [-1, 1] of all verdicts together, such as a correlation.
 
@@ -174,28 +174,28 @@ def _test_of_means(
     known = ~(np.isnan(ours) | np.isnan(theirs))
     if known.any():
         sides = ours[known], theirs[known]
-        yield of_means(objective.name, *sides, first.group[known], seed, _description(objective))
+        yield mean_test(objective.name, *sides, first.group[known], seed, _description(objective))
 
 
 def _test_of_winners(
-    objective: Objective, statistic: Figure, first: RunArrays, second: RunArrays, seed: int
+    objective: Objective, statistic: Statistic, first: RunArrays, second: RunArrays, seed: int
 ) -> Iterator[PairedTest]:
     other, people = recoded(second, first.labels), first.human
     known = (first.judge >= 0) & (other >= 0) & (people >= 0)
     if known.any():
         sides, groups = (first.judge[known], other[known]), first.group[known]
-        yield of_wholes(objective.name, statistic, sides, people[known], groups, seed, _description(objective))
+        yield statistic_test(objective.name, statistic, sides, people[known], groups, seed, _description(objective))
 
 
 def _test_of_scores(
-    objective: Objective, statistic: Figure, first: RunArrays, second: RunArrays, seed: int
+    objective: Objective, statistic: Statistic, first: RunArrays, second: RunArrays, seed: int
 ) -> Iterator[PairedTest]:
     people = first.human_score
     known = ~(np.isnan(first.score) | np.isnan(second.score) | np.isnan(people))
     if known.any():
         sides = on_one_scale(objective.name, first.score[known], second.score[known])
         groups = first.group[known]
-        yield of_wholes(objective.name, statistic, sides, people[known], groups, seed, _description(objective))
+        yield statistic_test(objective.name, statistic, sides, people[known], groups, seed, _description(objective))
 
 
 def _description(objective: Objective) -> str:

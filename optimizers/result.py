@@ -9,7 +9,7 @@ from ..data import Judged
 from ..data.case import Record
 from ..evaluation.compare import compare
 from ..evaluation.evaluate import evaluate
-from ..evaluation.results import Comparison, Evaluation, Measure, PairedTest
+from ..evaluation.results import Evaluation, Measure, PairedTest, RunComparison
 from ..evaluation.run_arrays import run_arrays
 from .certificates.certificate import ThresholdCheck
 from .cost_account import cost_per_verdict
@@ -35,7 +35,7 @@ class Result(Record):
     objective: str = Field(description="name of the objective that was optimised")
     n: int = Field(description="labelled test cases that both judges of a comparison scored, at most")
     judges: tuple[JudgeOnTest, ...] = Field(description="`uncompiled` and `compiled` are always among them")
-    comparisons: tuple[Comparison, ...] = Field(
+    comparisons: tuple[RunComparison, ...] = Field(
         description="the compiled judge against each other judge; p-values are adjusted for all tests (Holm)"
     )
     outcome: Outcome = Field(description="compiled against uncompiled on the objective, significant at 5 % or not")
@@ -110,7 +110,7 @@ def compare_on_test(
     )
 
 
-def _outcome(comparisons: Sequence[Comparison], objective: Objective) -> tuple[Outcome, str]:
+def _outcome(comparisons: Sequence[RunComparison], objective: Objective) -> tuple[Outcome, str]:
     """The outcome of the decisive test and its summary."""
     comparison = next(comparison for comparison in comparisons if comparison.second == UNCOMPILED)
     test = _test_named(comparison, objective.name)
@@ -131,11 +131,11 @@ def _outcome(comparisons: Sequence[Comparison], objective: Objective) -> tuple[O
     return "inconclusive", f"{summary}: no significant difference ({test.note})"
 
 
-def _test_named(comparison: Comparison, name: str) -> PairedTest | None:
+def _test_named(comparison: RunComparison, name: str) -> PairedTest | None:
     return next((test for test in comparison.tests if test.name == name), None)
 
 
-def _unbeaten(comparison: Comparison, objective: Objective) -> str:
+def _unbeaten(comparison: RunComparison, objective: Objective) -> str:
     """The baseline's name if the compiled judge is not shown to be better, else "".
 
     A baseline without the objective (`longer` has no probabilities) is compared by the default objective, which is then

@@ -3,14 +3,14 @@
 import re
 from collections.abc import Sequence
 
-from ..evaluation.results import Comparison
+from ..evaluation.results import RunComparison
 from .formatting import format_p_value, readable
 from .run_sections import rows_of_tests
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~]|:(?=//))")
 
 
-def comparisons(compared: Sequence[Comparison]) -> str:
+def comparisons(compared: Sequence[RunComparison]) -> str:
     """The table of all tests; empty if there is none."""
     rows = [
         [

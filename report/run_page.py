@@ -5,7 +5,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from ..evaluation.results import Comparison, ConfusionTable, LabelRow
+from ..evaluation.results import ConfusionTable, LabelRow, RunComparison
 from . import case_browser, markdown
 from .formatting import THIN, format_value
 from .html import render
@@ -17,7 +17,7 @@ from .run_report import LeadMeasure, RunReport, calibration_error, lead_measure
 from .run_sections import MeasureTable, Part, parts, rows_of_tests
 
 
-def runs_html(runs: Sequence[RunReport], comparisons: Sequence[Comparison] = (), *, title: str, now: str) -> str:
+def runs_html(runs: Sequence[RunReport], comparisons: Sequence[RunComparison] = (), *, title: str, now: str) -> str:
     """The page as one HTML document; the same input gives the same text.
 
     Args:
@@ -58,7 +58,7 @@ def runs_html(runs: Sequence[RunReport], comparisons: Sequence[Comparison] = (),
     )
 
 
-def runs_markdown(runs: Sequence[RunReport], comparisons: Sequence[Comparison] = (), *, title: str, now: str) -> str:
+def runs_markdown(runs: Sequence[RunReport], comparisons: Sequence[RunComparison] = (), *, title: str, now: str) -> str:
     """The page as Markdown; the same input gives the same text; the arguments are those of `runs_html`."""
     top = headline(runs, lead_measure(runs[0]) if runs else None)
     summary = f"**{markdown.escape(top.words)}.** {markdown.escape(' '.join(top.sentences))}"

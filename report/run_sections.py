@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ..evaluation.results import Comparison, Measure, PairedTest
+from ..evaluation.results import Measure, PairedTest, RunComparison
 from ..evaluation.sections import section_title
 from .formatting import count_of, format_interval, format_measure, readable
 from .run_report import RunReport
@@ -87,7 +87,7 @@ def parts(runs: Sequence[RunReport]) -> list[Part]:
     return result
 
 
-def rows_of_tests(comparisons: Sequence[Comparison]) -> Iterator[tuple[Comparison, PairedTest, str, str]]:
+def rows_of_tests(comparisons: Sequence[RunComparison]) -> Iterator[tuple[RunComparison, PairedTest, str, str]]:
     """Every test with its comparison, and its difference and interval as text."""
     for comparison in comparisons:
         for test in comparison.tests:

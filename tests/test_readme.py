@@ -99,8 +99,12 @@ def test_the_python_of_compiling_runs(user, capsys):
 
 
 def test_the_python_of_the_statistics_runs(capsys):
-    (code,) = re.findall(r"```python\n(.*?)```", MEASURING, re.DOTALL)
-    exec(compile(code, "measuring.md", "exec"), {})
+    evaluation, statistics = re.findall(r"```python\n(.*?)```", MEASURING, re.DOTALL)
+    exec(compile(evaluation, "measuring.md", "exec"), {})
+    value, low, high, n, groups = map(float, capsys.readouterr().out.split())
+    assert (value, n, groups) == (pytest.approx(7 / 9), 9, 3)
+    assert low < value < high
+    exec(compile(statistics, "measuring.md", "exec"), {})
     assert [float(line) for line in capsys.readouterr().out.split()] == [0.5, 658]
 
 

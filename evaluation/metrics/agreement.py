@@ -33,16 +33,18 @@ def accuracy(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
 def order_agreement(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """Agreement and consistency of both orders of a pair (Fennec, arXiv 2405.12163, section 4.1)."""
     both = run.labelled
-    if (asked := both.consistent >= 0).any():
+    if (answered := both.consistent >= 0).any():
         description = "both orders, each by itself, name the human winner"
-        yield proportion_measure("agreement", both.both_orders_correct[asked], both.group[asked], description)
-    if (asked := run.consistent >= 0).any():
+        yield proportion_measure("agreement", both.both_orders_correct[answered], both.group[answered], description)
+    if (answered := run.consistent >= 0).any():
         description = "both orders, each by itself, name the same winner"
-        yield proportion_measure("consistency", run.consistent[asked] == 1, run.group[asked], description)
+        yield proportion_measure("consistency", run.consistent[answered] == 1, run.group[answered], description)
     for order, winners in (("a, b", both.by_order[:, 0]), ("b, a", both.by_order[:, 1])):
-        if (asked := winners >= 0).any():
+        if (answered := winners >= 0).any():
             description = f"accuracy of the order {order} by itself"
-            yield proportion_measure(f"order {order}", (winners == both.human)[asked], both.group[asked], description)
+            yield proportion_measure(
+                f"order {order}", (winners == both.human)[answered], both.group[answered], description
+            )
 
 
 @register("agreement")

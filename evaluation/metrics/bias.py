@@ -26,10 +26,10 @@ def position_bias(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
         yield to_measure("first position", order.first_slot, "non-tie answers that name the text shown first", **FAIR)
         yield to_measure("primacy", order.primacy, "both orders name the text shown first", is_proportion=True)
         yield to_measure("recency", order.recency, "both orders name the text shown second", is_proportion=True)
-    elif (asked := (run.by_order >= 0).any(axis=1)).any():
-        shown_first = np.where(first[asked] >= 0, first[asked] == 0, second[asked] == 1)
-        untied = run.by_order[asked].max(axis=1) != 2
-        estimate = proportion(shown_first[untied], run.group[asked][untied])
+    elif (answered := (run.by_order >= 0).any(axis=1)).any():
+        shown_first = np.where(first[answered] >= 0, first[answered] == 0, second[answered] == 1)
+        untied = run.by_order[answered].max(axis=1) != 2
+        estimate = proportion(shown_first[untied], run.group[answered][untied])
         description = "non-tie answers that name the text shown first; one order per case"
         yield to_measure("first position", estimate, description, **FAIR)
 

@@ -10,7 +10,7 @@ from statsmodels.stats.multitest import multipletests
 
 from dicast.data import Judged, Scores, Winner
 from dicast.evaluation.compare import compare
-from dicast.evaluation.results import Comparison, PairedTest
+from dicast.evaluation.results import PairedTest, RunComparison
 from dicast.evaluation.run_arrays import run_arrays
 
 
@@ -19,14 +19,14 @@ def pair(name: str, winner: str | None, label: str, **more: Any) -> Judged:
     return Judged(case_id=name, label=Winner(value=label), **verdict, **{"group": name} | more)
 
 
-def test(comparison: Comparison, name: str) -> PairedTest:
+def test(comparison: RunComparison, name: str) -> PairedTest:
     return next(one for one in comparison.tests if one.name == name)
 
 
 test.__test__ = False  # type: ignore[attr-defined]
 
 
-def against(first: list[Judged], *others: list[Judged]) -> tuple[Comparison, ...]:
+def against(first: list[Judged], *others: list[Judged]) -> tuple[RunComparison, ...]:
     named = [(f"run {number}", run_arrays(run)) for number, run in enumerate((first, *others))]
     return compare(named)
 
@@ -51,7 +51,7 @@ def test_accuracies_are_tested_by_mcnemar_on_independent_cases() -> None:
     accuracy = test(found, "accuracy")
     assert accuracy.p == pytest.approx(mcnemar(table, exact=True).pvalue, abs=1e-12)
     assert accuracy.difference.value == pytest.approx((table[0][1] - table[1][0]) / 80)
-    assert f"{table[0][1]} right by the first alone, {table[1][0]} by the second" in accuracy.difference.description
+    assert f"{table[0][1]} right only by the first, {table[1][0]} only by the second" in accuracy.difference.description
 
 
 def test_groups_are_tested_whole() -> None:

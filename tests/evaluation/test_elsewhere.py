@@ -7,7 +7,7 @@ import pytest
 
 from dicast.data import Scores, Winner
 from dicast.errors import DataError
-from dicast.evaluation.external_verdicts import read_elsewhere
+from dicast.evaluation.external_verdicts import read_external_verdicts
 
 
 def rows(folder: Path, *lines: object) -> Path:
@@ -25,7 +25,7 @@ def test_pairs_texts_and_choices_are_read(tmp_path: Path) -> None:
         {"id": "4", "prediction": None, "label": "a"},
         "",
     )
-    pair, text, choice, failed = read_elsewhere(path)
+    pair, text, choice, failed = read_external_verdicts(path)
     assert (pair.case_id, pair.winner, pair.label, pair.certainty) == ("1", "a", Winner(value="b"), 0.8)
     assert (len(pair.votes), pair.lengths) == (2, (3, 4))
     assert (text.case_id, text.scores, text.aspect, text.systems) == ("2#fluency", (3.0,), "fluency", ("s",))
@@ -40,7 +40,7 @@ def test_pairs_texts_and_choices_are_read(tmp_path: Path) -> None:
 )
 def test_two_orders_that_differ_are_a_tie(tmp_path: Path, swapped: str, winner: str, consistent: bool) -> None:
     path = rows(tmp_path, {"id": "1", "prediction": "a", "prediction_swapped": swapped, "label": "a"})
-    (judged,) = read_elsewhere(path)
+    (judged,) = read_external_verdicts(path)
     assert (judged.winner, judged.consistent) == (winner, consistent)
     assert judged.order_winners == {"ab": "a", "ba": swapped}
 
@@ -49,8 +49,8 @@ def test_several_judges_are_told_apart(tmp_path: Path) -> None:
     lines = [{"id": "1", "prediction": "a", "label": "a", "judge": judge} for judge in ("x", "y")]
     path = rows(tmp_path, *lines)
     with pytest.raises(DataError, match=r"holds verdicts of judge 'x' and 'y'\. Give --where judge='y'"):
-        list(read_elsewhere(path))
-    assert len(list(read_elsewhere(path, {"judge": "y"}))) == 1
+        list(read_external_verdicts(path))
+    assert len(list(read_external_verdicts(path, {"judge": "y"}))) == 1
 
 
 @pytest.mark.parametrize(
@@ -69,9 +69,9 @@ def test_several_judges_are_told_apart(tmp_path: Path) -> None:
 def test_a_bad_row_is_named(tmp_path: Path, line: str, told: str) -> None:
     path = rows(tmp_path, {"id": "0", "prediction": "a", "label": "a"}, line)
     with pytest.raises(DataError, match=told):
-        list(read_elsewhere(path))
+        list(read_external_verdicts(path))
 
 
 def test_a_file_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be read"):
-        list(read_elsewhere(tmp_path / "none.jsonl"))
+        list(read_external_verdicts(tmp_path / "none.jsonl"))

@@ -7,7 +7,6 @@ from dicast.data import Case, Correction, Finding, Judged, Usage
 from dicast.evaluation.results import (
     Bin,
     Branch,
-    Comparison,
     ConfusionTable,
     CurvePoint,
     Evaluation,
@@ -15,6 +14,7 @@ from dicast.evaluation.results import (
     LabelRow,
     Measure,
     PairedTest,
+    RunComparison,
     Stratum,
     SystemRow,
 )
@@ -258,9 +258,9 @@ def disagreement(
     return Disagreement(Judged.model_validate(told | fields), case)
 
 
-def comparison(first: str = "fennec", second: str = "direct") -> Comparison:
+def comparison(first: str = "fennec", second: str = "direct") -> RunComparison:
     difference = Measure(name="accuracy", value=0.061, low=0.021, high=0.101, n=540, kind="proportion", null_value=0.0)
-    return Comparison(
+    return RunComparison(
         first=first,
         second=second,
         cases=540,
