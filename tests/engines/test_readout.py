@@ -26,7 +26,7 @@ def response_with(tokens):
         state={"instructions": "i", "inputs": {"text": "t"}},
         questions={"q": {"type": "choice", "instructions": "?", "criteria": {"A": None, "B": None}}},
     )
-    return script.complete(script.requests[0])
+    return lm(script.requests[0])
 
 
 def test_letters_are_read_whatever_their_case_spaces_and_brackets():
