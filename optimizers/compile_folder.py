@@ -28,7 +28,7 @@ from ..judging.registry import JUDGE_SUFFIX
 from .certificates.certificate import Certificate
 from .checkpoints import FORMAT, other_format
 from .cost_account import TotalCost
-from .prompts.candidate_selection import Trial
+from .prompts.candidate_selection import PromptTrial
 from .prompts.prompt_state import Wording
 from .result import Result
 from .structure.search import StructureSearch
@@ -49,7 +49,7 @@ class PromptSearch(Record):
     after: float = Field(description="objective of the chosen prompts; optimistic, as the same cases chose them")
     stopped: str = Field(description="why the search ended early; empty if it did not")
     wordings: dict[str, Wording] = Field(description="the chosen prompts by the path of their stage")
-    trials: tuple[Trial, ...] = Field(description="every prompt that was tried; the original ones are number 0")
+    trials: tuple[PromptTrial, ...] = Field(description="every prompt that was tried; the original ones are number 0")
 
 
 @dataclass(frozen=True)

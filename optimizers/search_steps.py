@@ -69,7 +69,7 @@ class Searches:
                     self.parts["train"],
                     self.parts["select"],
                     self.recipe.prompt_options(self.objective.name, self.workers, budget),
-                    on_trial=lambda trial: self.progress.step("prompts", trial.told()),
+                    on_trial=lambda trial: self.progress.step("prompts", trial.summary()),
                     stop=self.progress.stop,
                 )
             if found.stopped == INTERRUPTED or self.progress.stop.is_set():

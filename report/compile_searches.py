@@ -5,7 +5,7 @@ from typing import Literal
 from ..evaluation.results import Measure
 from ..optimizers.compile_folder import Compilation, PromptSearch
 from ..optimizers.objective import OBJECTIVES
-from ..optimizers.prompts.candidate_selection import Trial as PromptTrial
+from ..optimizers.prompts.candidate_selection import PromptTrial
 from ..optimizers.result import Result
 from ..optimizers.structure.pareto import StructureTrial
 from ..optimizers.structure.search import StructureSearch

@@ -1,1 +1,1 @@
-"""Instructions and demos by DSPy's optimizers, behind one interface and our guards."""
+"""Prompt optimisation: instructions and demos by DSPy's optimizers, behind one interface."""

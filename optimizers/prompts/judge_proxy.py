@@ -1,7 +1,7 @@
-"""A judge as DSPy's optimizers see it: predictors of nothing but the stages' wording.
+"""A judge as DSPy's optimizers see it: predictors that hold only the wording of its stages.
 
-To judge a case, the predictors' wording is put into a copy of the judge. So resets, copies and LM assignments of an
-optimizer cannot reach structure, LMs or head, and what was measured is what is kept.
+To judge a case, the wording of the predictors is put into a copy of the judge. So an optimizer's resets, copies and LM
+assignments cannot reach structure, LMs or head, and the judge gets exactly the wording that was measured.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -15,21 +15,21 @@ from ...judging.judge import Judge
 from ...judging.stage import Stage
 from .limits import Stopped
 from .prompt_state import Wording, stages_of, wording_of
-from .wording_evaluator import Bench, Step
+from .wording_evaluator import StageCall, WordingEvaluator
 
 
-class Judging(dspy.Module):
+class JudgeProxy(dspy.Module):
     """A judge of texts. Each predictor is one question that the judge puts to its model; only wording may change.
 
     Args:
-        judge: what judges.
+        judge: the judge whose stages the predictors stand for.
         stages: paths of the stages whose wording may change; None means all.
-        bench: where it judges.
+        evaluator: judges the cases.
     """
 
-    def __init__(self, judge: Judge, stages: Collection[str] | None = None, *, bench: Bench) -> None:
+    def __init__(self, judge: Judge, stages: Collection[str] | None = None, *, evaluator: WordingEvaluator) -> None:
         super().__init__()
-        self._bench, self._draw = bench, 0
+        self._evaluator, self._sample = evaluator, 0
         for path, stage in stages_of(judge).items():
             if stages is None or path in stages:
                 setattr(self, path, _predictor(path, stage))
@@ -37,16 +37,18 @@ class Judging(dspy.Module):
     def forward(self, case: Case) -> dspy.Prediction:
         trace = dspy.settings.trace
         try:
-            with self._bench.running():
-                verdict, steps = self._bench.judge_case(self.wordings(), case, draw=self._draw, steps=trace is not None)
+            with self._evaluator.running():
+                verdict, steps = self._evaluator.judge_case(
+                    self.wordings(), case, sample=self._sample, steps=trace is not None
+                )
             if trace is not None:
                 trace.extend(self._traced(steps))
-        except Exception as error:  # DSPy would take any for a score of 0
+        except Exception as error:  # DSPy would count any exception as a score of 0
             raise Stopped(error) from error
         return dspy.Prediction(verdict=verdict)
 
-    def _traced(self, steps: Iterable[Step]) -> Iterator[tuple[Any, dict[str, Any], dspy.Prediction]]:
-        """The steps as DSPy records calls of the predictors."""
+    def _traced(self, steps: Iterable[StageCall]) -> Iterator[tuple[Any, dict[str, Any], dspy.Prediction]]:
+        """The stage calls as DSPy records calls of predictors."""
         predictors = dict(self.named_predictors())
         for step in steps:
             if step.stage in predictors:
@@ -55,18 +57,18 @@ class Judging(dspy.Module):
     def wordings(self) -> dict[str, Wording]:
         return {path: wording_of(predictor) for path, predictor in self.named_predictors()}
 
-    def get_lm(self) -> "Draws":
-        return Draws(self._draw)
+    def get_lm(self) -> "SampleNumber":
+        return SampleNumber(self._sample)
 
-    def set_lm(self, lm: "Draws") -> None:
-        self._draw = lm.number
+    def set_lm(self, lm: "SampleNumber") -> None:
+        self._sample = lm.number
 
 
 @dataclass(frozen=True)
-class Draws:
-    """What SIMBA takes for the program's LM: it copies one a trajectory and sets it everywhere, all roles alike.
+class SampleNumber:
+    """Takes the place of the program's LM for SIMBA, which copies the LM for every trajectory and sets it on all roles.
 
-    Each copy stands for one draw of the judge's answers, by the LMs that its stages have.
+    A copy is the number of a sample of the judge's answers, by the LMs of its stages.
     """
 
     number: int = 0
@@ -75,14 +77,14 @@ class Draws:
     def kwargs(self) -> Mapping[str, int]:
         return {}
 
-    def copy(self, *, rollout_id: int, **_: Any) -> "Draws":
-        return Draws(rollout_id)
+    def copy(self, *, rollout_id: int, **_: Any) -> "SampleNumber":
+        return SampleNumber(rollout_id)
 
 
 def _predictor(path: str, stage: Stage) -> dspy.Predict:
-    """A predictor with the stage's wording and a mark of its own, which no prompt shows.
+    """A predictor with the stage's wording, and the stage's path in its signature, which no prompt shows.
 
-    GEPA matches predictors by equal signatures, types aside, and stages of one signature would get mixed feedback.
+    GEPA identifies predictors by their signature, so stages of the same signature would get mixed feedback.
     """
     signature = stage.ask.signature
     predictor = dspy.Predict(signature.with_updated_fields(next(iter(signature.fields)), stage=path))

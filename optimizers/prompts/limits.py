@@ -1,8 +1,8 @@
-"""What keeps DSPy's optimizers from losing an error, money or the screen.
+"""Guards around DSPy's optimizers: errors end the search, the budget holds, and nothing is printed.
 
-DSPy takes an exception inside a program or an evaluation for a score of 0, so whatever must end the work is carried out
-as a `Stopped`, which is no Exception. DSPy's worker threads do not know our context, so the budget is asked before each
-LM call by a callback, which they do know.
+DSPy counts an exception inside a program or an evaluation as a score of 0. So whatever must end the search leaves as a
+`Stopped`, which is no Exception. DSPy's worker threads do not have our context, but they have its callbacks: a callback
+checks the budget before each LM call.
 """
 
 import io
@@ -25,19 +25,22 @@ LOGGERS = ("dspy", "gepa", "optuna")
 
 
 class Stopped(BaseException):
-    """The work must end: `error` says why. No Exception, because DSPy would count that as a score of 0."""
+    """The search must end, because of `error`. It is no Exception, which DSPy would count as a score of 0."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(str(error))
         self.error = error
 
 
-class Allowance:
-    """How much of a budget is used, as the share of the limit that is nearest, and how much must be left over.
+class BudgetGuard:
+    """Measures how much of a budget is used, by its limit that is nearest, and keeps a reserve.
 
     Args:
-        ledger: what is charged; a budget of its own, the parents' are asked at each call anyway.
-        stop: when set, the next call ends the work.
+        ledger: is charged, and holds the budget; its parents check theirs at each call anyway.
+        stop: when set, the next call ends the search.
+
+    Attributes:
+        reserve: the proportion of the budget that must be left.
     """
 
     def __init__(self, ledger: Ledger, stop: threading.Event | None = None) -> None:
@@ -46,7 +49,7 @@ class Allowance:
         self._started = time.monotonic()
 
     def used(self) -> float:
-        """In [0, ...); 0 without limits."""
+        """The used proportion of the budget, 0 or more; 0 without limits."""
         budget, total = self.ledger.budget, self.ledger.total
         minutes = (time.monotonic() - self._started) / 60
         tokens = total.prompt_tokens + total.completion_tokens
@@ -57,56 +60,56 @@ class Allowance:
         return max((amount / limit for amount, limit in amounts if limit is not None), default=0.0)
 
     def check(self, ahead: float = 0.0) -> None:
-        """Refuse what would leave less than the reserve.
+        """Refuse to spend more than what leaves the reserve.
 
         Args:
-            ahead: the share of the budget that is about to be spent.
+            ahead: the proportion of the budget that is about to be spent.
 
         Raises:
             BudgetSpent: the budget does not allow it.
-            KeyboardInterrupt: the work was told to stop.
+            KeyboardInterrupt: `stop` was set.
         """
         if self.stop.is_set():
             raise KeyboardInterrupt
         self.ledger.check()
         used = self.used()
         if used and used + ahead + self.reserve >= 1:
-            kept = f", and {self.reserve:.0%} is kept to judge what was found" if self.reserve else ""
-            raise BudgetSpent(f"budget: {used:.0%} is used{kept}. Give more, or keep what is done.")
+            reserve = f", and {self.reserve:.0%} is reserved to judge the candidates" if self.reserve else ""
+            raise BudgetSpent(f"budget: {used:.0%} is used{reserve}. Give more, or take the best so far.")
 
 
-class BeforeEachCall(BaseCallback):
-    """Asks the allowance before each LM call, whoever makes it."""
+class BudgetCallback(BaseCallback):
+    """Checks the budget before each LM call, whoever makes it."""
 
-    def __init__(self, allowance: Allowance) -> None:
-        self.allowance = allowance
+    def __init__(self, guard: BudgetGuard) -> None:
+        self.guard = guard
 
     def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
         try:
-            self.allowance.check()
+            self.guard.check()
         except BudgetSpent as error:  # an Exception of a callback is only logged
             raise Stopped(error) from error
 
 
-class Failures(BaseCallback):
-    """The answers that were not in the declared form: (predictor, its inputs, what the model wrote)."""
+class ParseFailures(BaseCallback):
+    """Collects answers that were not in the declared form, as (predictor, its inputs, the answer)."""
 
     def __init__(self) -> None:
-        self.found: list[tuple[Any, dict[str, Any], str]] = []
-        self._asked: dict[str, tuple[Any, dict[str, Any]]] = {}
+        self.answers: list[tuple[Any, dict[str, Any], str]] = []
+        self._calls: dict[str, tuple[Any, dict[str, Any]]] = {}
 
     def on_module_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
-        self._asked[call_id] = (instance, inputs.get("kwargs", {}))
+        self._calls[call_id] = (instance, inputs.get("kwargs", {}))
 
     def on_module_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
-        predictor, inputs = self._asked.pop(call_id)
+        predictor, inputs = self._calls.pop(call_id)
         if isinstance(exception, AdapterParseError):
-            self.found.append((predictor, inputs, str(exception.lm_response)))
+            self.answers.append((predictor, inputs, str(exception.lm_response)))
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep DSPy's prints, progress bars and log lines off the screen, and Optuna's warnings of what DSPy chose."""
+    """Suppress DSPy's prints, progress bars and log lines, and Optuna's warnings about DSPy's choices."""
     from tqdm import tqdm
 
     shown, levels = tqdm.__init__, {name: logging.getLogger(name).level for name in LOGGERS}

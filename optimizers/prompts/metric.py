@@ -1,4 +1,4 @@
-"""The metric that DSPy's optimizers are given: one case's score in [0, 1], and feedback in words."""
+"""The metric for DSPy's optimizers: the score of one case in [0, 1], and feedback in words."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -13,31 +13,31 @@ from ...stats.choice_ranking import rank
 from ..objective import Objective
 from .feedback import feedback, summary
 
-INCONSISTENT = 0.75  # of the score of probabilities, where the two orders disagree
+INCONSISTENT = 0.75  # factor of the score of probabilities if the two orders disagree
 CLOSE = 0.9  # the score from which a text's score counts as right
 
 Metric = Callable[..., dspy.Prediction | bool]
 
 
-class Labelled(dspy.Example):
-    """A case for DSPy; printed as a short summary, because MIPROv2 shows examples in print to its prompt model."""
+class LabelledExample(dspy.Example):
+    """A case for DSPy; its repr is a short summary, because MIPROv2 shows the repr to its prompt model."""
 
     def __repr__(self) -> str:
         return summary(self.case)
 
 
 def example(case: Case) -> dspy.Example:
-    return Labelled(case=case).with_inputs("case")
+    return LabelledExample(case=case).with_inputs("case")
 
 
 def metric(objective: Objective, *, scale: tuple[float, float] | None = None) -> Metric:
     """A DSPy metric, which GEPA can call as well.
 
-    While demos are bootstrapped (`trace` is given, `pred_name` is not) it gives a bool: DSPy takes any prediction, also
-    one with a score of 0, for a success.
+    While demos are bootstrapped (with `trace`, without `pred_name`) it returns a bool: DSPy takes any prediction, even
+    with a score of 0, for a success.
 
     Args:
-        scale: of the judge's scores, where it always has the same; else they are taken to be on people's scale.
+        scale: of the judge's scores; None: that of people's scores.
     """
 
     def measured(
@@ -58,14 +58,15 @@ def metric(objective: Objective, *, scale: tuple[float, float] | None = None) ->
 
 
 def score(case: Case, verdict: Verdict, objective: Objective, *, scale: tuple[float, float] | None = None) -> float:
-    """One case's part in the objective, in [0, 1]; 0 without a verdict.
+    """The score of one case, in [0, 1]; 0 without a verdict.
 
-    texts      1 - distance of the scores, in the range of people's scale
-    choices    the share of wrong answers that stand below the right one
-    pairs      the mean of the merged verdict's hit and of the share of orders that hit; for objectives of
-               probabilities 1 - half the squared distance from people's shares, less where the orders disagree
+    texts      1 - distance of the scores, relative to the range of people's scale
+    choices    the proportion of wrong options that rank below the right one
+    pairs      the mean of two: whether the verdict is right, and the proportion of orders that are right; for
+               objectives of probabilities 1 - half the squared distance from people's votes, lower if the orders
+               disagree
 
-    Either way a pair whose two orders disagree never scores 1.
+    A pair whose two orders disagree never scores 1.
     """
     if verdict.status != "scored" or case.label is None:
         return 0.0
@@ -78,12 +79,12 @@ def score(case: Case, verdict: Verdict, objective: Objective, *, scale: tuple[fl
         apart = _squared_distance(case, verdict.distribution)
         return (1 - apart / 2) * (INCONSISTENT if verdict.consistent is False else 1.0)
     human = case.label.winner
-    orders = [one == human for one in verdict.order_winners.values()] or [verdict.winner == human]
+    orders = [winner == human for winner in verdict.order_winners.values()] or [verdict.winner == human]
     return (float(verdict.winner == human) + sum(orders) / len(orders)) / 2
 
 
 def is_right(case: Case, verdict: Verdict, *, scale: tuple[float, float] | None = None) -> bool:
-    """Whether the judgment may be shown to others as an example: right, and in both orders alike."""
+    """Whether the judgment may be a demo: right, and the same in both orders."""
     if verdict.status != "scored" or case.label is None:
         return False
     if isinstance(case.label, Scores) and len(case.candidates) == 1:
@@ -94,13 +95,13 @@ def is_right(case: Case, verdict: Verdict, *, scale: tuple[float, float] | None 
 def _closeness(label: Scores, verdict: Verdict, scale: tuple[float, float] | None) -> float:
     if not verdict.scores:
         return 0.0
-    own = verdict.scores[0] if scale is None else rescaled(verdict.scores[0], scale, (label.lo, label.hi))
-    return max(0.0, 1 - abs(own - label.values[0]) / (label.hi - label.lo))
+    score = verdict.scores[0] if scale is None else rescaled(verdict.scores[0], scale, (label.lo, label.hi))
+    return max(0.0, 1 - abs(score - label.values[0]) / (label.hi - label.lo))
 
 
 def _squared_distance(case: Case, distribution: dict[str, float]) -> float:
-    shares = case.soft_label()
-    if shares is None:
-        shares = {str(case.label.winner): 1.0} if case.label else {}
-    labels = {*distribution, *shares}
-    return math.fsum((distribution.get(label, 0.0) - shares.get(label, 0.0)) ** 2 for label in labels)
+    human = case.soft_label()
+    if human is None:
+        human = {str(case.label.winner): 1.0} if case.label else {}
+    labels = {*distribution, *human}
+    return math.fsum((distribution.get(label, 0.0) - human.get(label, 0.0)) ** 2 for label in labels)

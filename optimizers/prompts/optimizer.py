@@ -16,7 +16,7 @@ from ...registry import Registry
 if TYPE_CHECKING:
     import dspy
 
-    from .judge_proxy import Judging
+    from .judge_proxy import JudgeProxy
     from .metric import Metric
 
 WRITER_SETTINGS = {"temperature": 1.0, "max_tokens": 2000}  # arXiv 2507.19457 reflects at temperature 1
@@ -62,7 +62,7 @@ class PromptTask:
         prompt_lm: the writer LM; None for an optimizer with `needs_writer=False`.
     """
 
-    program: "Judging"
+    program: "JudgeProxy"
     train: "list[dspy.Example]"
     select: "list[dspy.Example]"
     metric: "Metric"
@@ -84,7 +84,7 @@ class PromptOptimizer:
 
     name: str
     summary: str
-    run: "Callable[[PromptTask], Judging]"
+    run: "Callable[[PromptTask], JudgeProxy]"
     needs_writer: bool = True
     needs_demos: bool = False
 

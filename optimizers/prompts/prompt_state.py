@@ -1,8 +1,8 @@
-"""The wording of a judge: what each stage's prompt says of the task, and the demos that it shows, as JSON.
+"""The wording of a judge: the instructions and demos of each stage's prompt, as JSON.
 
-An optimizer's wording is put into a copy of the judge, never the other way round: structure, LMs, head and the classes
-of signatures stay out of its reach. A sentence that tells a model that fenced texts are material, not orders, survives
-every rewriting.
+The wording of an optimizer is put into a copy of the judge, never the reverse: structure, LMs, head and the classes of
+signatures stay out of its reach. A sentence that says that delimited texts are material, not orders, survives every
+rewriting.
 """
 
 import copy
@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import dspy
 from dspy.experimental import Choice, Noul, Score
 from dspy.predict.predict import serialize_object
+from pydantic import Field
 
 from ...data import Case
 from ...data.case import Record
@@ -30,10 +31,10 @@ Program = TypeVar("Program", bound=Judge)
 
 
 class Wording(Record):
-    """One stage's instructions and demos; a demo holds the stage's inputs and outputs by name."""
+    """The instructions and demos of a stage."""
 
-    instructions: str
-    demos: tuple[dict[str, Any], ...] = ()
+    instructions: str = Field(description="the text of the task")
+    demos: tuple[dict[str, Any], ...] = Field(default=(), description="inputs and outputs of the stage by name")
 
 
 Wordings = Mapping[str, Wording]
@@ -49,24 +50,24 @@ def wordings_of(judge: Judge) -> dict[str, Wording]:
 
 
 def wording_of(predictor: dspy.Predict) -> Wording:
-    """What a predictor says; its demos come from an optimizer or from a file."""
+    """The instructions and demos of a predictor, as JSON."""
     demos = tuple({name: serialize_object(value) for name, value in dict(demo).items()} for demo in predictor.demos)
     return Wording(instructions=predictor.signature.instructions, demos=demos)
 
 
 def worded(judge: Program, wordings: Wordings) -> Program:
-    """A copy of the judge with these stages' wording; nothing of DSPy's marks of compilation is left in it.
+    """A copy of the judge with this wording of its stages, without DSPy's marks of compilation.
 
-    DSPy leaves a sub-module that is marked as compiled out of every list of parameters, so that it is neither saved
-    nor optimised.
+    DSPy omits a sub-module that is marked as compiled from every list of parameters, so it would neither be saved nor
+    optimised.
     """
     changed = copy.deepcopy(judge)
     for path, stage in stages_of(changed).items():
         if path in wordings:
             wording, signature = wordings[path], stage.ask.signature
             if wording.instructions != signature.instructions:
-                told = with_fence(wording.instructions, signature.instructions)
-                stage.ask.signature = signature.with_instructions(told)
+                text = with_fence(wording.instructions, signature.instructions)
+                stage.ask.signature = signature.with_instructions(text)
             stage.ask.demos = [dspy.Example(**demo) for demo in wording.demos]
     for _, module in changed.named_sub_modules(dspy.Module):
         module._compiled = False
@@ -74,24 +75,24 @@ def worded(judge: Program, wordings: Wordings) -> Program:
 
 
 def with_fence(instructions: str, before: str) -> str:
-    """The instructions with the sentences about the fence that stood in those before, where they say nothing of it."""
+    """The instructions, with the sentences on delimiters of the instructions before if they have none."""
     if FENCE in instructions:
         return instructions
-    kept = [" ".join(sentence.split()) for sentence in SENTENCE.split(before) if FENCE in sentence]
-    return "\n\n".join([instructions.strip(), *([" ".join(kept)] if kept else [])])
+    sentences = [" ".join(sentence.split()) for sentence in SENTENCE.split(before) if FENCE in sentence]
+    return "\n\n".join([instructions.strip(), *([" ".join(sentences)] if sentences else [])])
 
 
 def demonstrated(judge: Judge, case: Case) -> bool:
-    """Whether a demo shows a text of the case: what the judge then says of it shows nothing."""
+    """Whether a demo contains a text of the case, so that the judge's verdict on it is no evidence."""
     texts = {defuse(candidate.text).strip() for candidate in case.candidates} - {""}
     demos = (demo for wording in wordings_of(judge).values() for demo in wording.demos)
     return any(unfenced(value) in texts for demo in demos for value in demo.values() if isinstance(value, str))
 
 
 def digest_of(wordings: Wordings) -> str:
-    """Equal for equal wordings."""
-    told = {path: wording.model_dump() for path, wording in sorted(wordings.items())}
-    return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
+    """A digest, equal for equal wordings."""
+    content = {path: wording.model_dump() for path, wording in sorted(wordings.items())}
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def plain_inputs(stage: Stage, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,7 +101,7 @@ def plain_inputs(stage: Stage, inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plain_outputs(stage: Stage, outputs: Mapping[str, Any]) -> dict[str, Any]:
-    """A stage's outputs as JSON, as a demo must show them: a reading of probabilities as the one token asked for."""
+    """A stage's outputs as JSON, as a demo must show them: a probability readout as its most probable token."""
     return {
         name: _mark(stage, outputs[name])
         if isinstance(outputs[name], Choice | Noul | Score)
@@ -111,19 +112,19 @@ def plain_outputs(stage: Stage, outputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _mark(stage: Stage, answer: Any) -> str:
-    """The most probable option's mark, which the readout would have taken for the answer."""
+    """The token of the most probable option."""
     kind = next(kind for kind in (Noul, Score, Choice) if isinstance(answer, kind))
     if kind is Noul and issubclass_of(stage.reader, YesNoLM):
         return "Yes" if answer.value else "No"
     marks, options = options_of({"type": kind.__name__.lower(), "criteria": type(answer).criteria()})
     if kind is Score:
-        shares = answer.probabilities or {round(answer.value): 1.0}
-        said = str(max(shares, key=lambda level: shares[level]))
+        probabilities = answer.probabilities or {round(answer.value): 1.0}
+        option = str(max(probabilities, key=lambda level: probabilities[level]))
     else:
-        said = str(answer.value).lower() if kind is Noul else str(answer.value)
-    return marks[list(options).index(said)]
+        option = str(answer.value).lower() if kind is Noul else str(answer.value)
+    return marks[list(options).index(option)]
 
 
 def issubclass_of(maker: Any, kind: type) -> bool:
-    """Whether a stage's reader is a class of this kind; a reader may be any function."""
+    """Whether a stage's reader is a class of this kind; a reader may also be a function."""
     return isinstance(maker, type) and issubclass(maker, kind)

@@ -1,4 +1,4 @@
-"""Where wordings are tried: a judge's copies, one a wording, and every verdict that any of them gave."""
+"""Judge cases with any wording: a copy of the judge per wording, and all verdicts of every wording."""
 
 import json
 import threading
@@ -15,14 +15,14 @@ from ...engines.parallel import stream
 from ...errors import Infrastructure
 from ...judging.judge import Judge
 from ...judging.stage import Stage, sampled
-from .limits import Allowance, Failures, Stopped
+from .limits import BudgetGuard, ParseFailures, Stopped
 from .prompt_state import Wordings, digest_of, plain_inputs, plain_outputs, stages_of, worded
 
-UNFIT = ("parse_failure", "refusal")  # what a stage's wording can mend
-MOST_COPIES = 32  # of the judge, one a wording
+UNFIT = ("parse_failure", "refusal")  # reasons that the wording of a stage can fix
+MOST_COPIES = 32  # of the judge, one per wording
 
 
-class Step(NamedTuple):
+class StageCall(NamedTuple):
     """One call of a stage, as JSON."""
 
     stage: str
@@ -31,28 +31,28 @@ class Step(NamedTuple):
 
 
 @dataclass
-class Tried:
+class EvaluatedWording:
     """A wording and its verdicts so far, by case id."""
 
     wordings: Wordings
     verdicts: dict[str, Judged] = field(default_factory=dict)
 
 
-class Bench:
-    """Judges cases with any wording, and remembers every verdict; all copies of a `Judging` share one.
+class WordingEvaluator:
+    """Judges cases with any wording, and remembers every verdict; all copies of a `JudgeProxy` share one evaluator.
 
     `on_verdict` is called with the digest of the wording after each new verdict, from any thread.
 
     Args:
-        judge: whose structure, LMs and head are kept.
-        allowance: asked before each case, and with what a trial costs before each new wording.
+        judge: gives structure, LMs and head.
+        guard: checks the budget before each case, and the cost of a trial before each new wording.
     """
 
-    def __init__(self, judge: Judge, allowance: Allowance) -> None:
-        self.judge, self.allowance = judge, allowance
+    def __init__(self, judge: Judge, guard: BudgetGuard) -> None:
+        self.judge, self.guard = judge, guard
         self.on_verdict: Callable[[str], None] = lambda digest: None
-        self.trial_cost = 0.0  # of one wording over all cases to select by, as a share of the budget
-        self.tried: dict[str, Tried] = {}
+        self.trial_cost = 0.0  # of one wording on all select cases, as a proportion of the budget
+        self.tried: dict[str, EvaluatedWording] = {}
         self._copies: dict[str, Judge] = {}
         self._lock = threading.RLock()
         self._running, self._closed, self._idle = 0, False, threading.Condition()
@@ -62,7 +62,7 @@ class Bench:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """A case of an optimizer's under way; none begins once the bench is closed to optimizers."""
+        """A case of an optimizer in flight; after `close` no case begins."""
         with self._idle:
             if self._closed:
                 raise Stopped(KeyboardInterrupt())
@@ -75,60 +75,60 @@ class Bench:
                 self._idle.notify_all()
 
     def close(self) -> None:
-        """Wait for an optimizer's cases in flight; DSPy leaves its threads to work on when an evaluation ends early."""
+        """Wait for an optimizer's cases in flight: DSPy's threads continue when an evaluation ends early."""
         with self._idle:
             self._closed = True
             self._idle.wait_for(lambda: not self._running)
 
     def judge_case(
-        self, wordings: Wordings, case: Case, *, draw: int = 0, steps: bool = False
-    ) -> tuple[Verdict, list[Step]]:
-        """The verdict with this wording and, when they are wanted, its steps in an order that threads cannot change.
+        self, wordings: Wordings, case: Case, *, sample: int = 0, steps: bool = False
+    ) -> tuple[Verdict, list[StageCall]]:
+        """The verdict with this wording and, with `steps`, its stage calls in an order that threads cannot change.
 
         Args:
-            draw: 0 is greedy; any other number draws written answers anew, which are not remembered.
+            sample: 0 is greedy; any other number samples generated answers, whose verdicts are not remembered.
 
         Raises:
-            BudgetSpent, KeyboardInterrupt: see `Allowance.check`.
-            Infrastructure: the server failed, which says nothing of the wording.
+            BudgetSpent, KeyboardInterrupt: see `BudgetGuard.check`.
+            Infrastructure: the server failed, which does not depend on the wording.
         """
         digest = digest_of(wordings)
         with self._lock:
             if digest not in self.tried:
-                self.allowance.check(ahead=self.trial_cost)
-            tried = self.tried.setdefault(digest, Tried(wordings))
-        if draw == 0 and not steps and case.id in tried.verdicts:
+                self.guard.check(ahead=self.trial_cost)
+            tried = self.tried.setdefault(digest, EvaluatedWording(wordings))
+        if sample == 0 and not steps and case.id in tried.verdicts:
             return tried.verdicts[case.id], []
-        self.allowance.check()
-        verdict, taken = self._ask(self._copy(digest, wordings), case, draw)
+        self.guard.check()
+        verdict, taken = self._ask(self._copy(digest, wordings), case, sample)
         if verdict.reason == "infrastructure":
             raise Infrastructure(verdict.detail)
-        if draw == 0 and case.id not in tried.verdicts:
+        if sample == 0 and case.id not in tried.verdicts:
             tried.verdicts[case.id] = Judged.of(case, verdict)
             self.on_verdict(digest)
         return verdict, taken
 
     def rename(self, digest: str, wordings: Wordings) -> None:
-        """Let the verdicts of one wording stand for another that says the same, as when stages were left out."""
-        self.tried[digest_of(wordings)] = Tried(wordings, self.tried.pop(digest).verdicts)
+        """Move the verdicts of a wording to an equivalent wording, such as the same without some stages."""
+        self.tried[digest_of(wordings)] = EvaluatedWording(wordings, self.tried.pop(digest).verdicts)
 
     def judge_all(self, wordings: Wordings, cases: Sequence[Case], *, workers: int) -> set[str]:
-        """Judge the cases that this wording has no verdict of; gives the stages that were asked.
+        """Judge the cases without a verdict of this wording; returns the stages that were called.
 
         Raises:
-            BudgetSpent, KeyboardInterrupt, Infrastructure, DeclarationError: as `judge_case`.
+            BudgetSpent, KeyboardInterrupt, Infrastructure, DeclarationError: as in `judge_case`.
         """
 
-        def asked(case: Case) -> set[str]:
+        def called(case: Case) -> set[str]:
             return {step.stage for step in self.judge_case(wordings, case, steps=True)[1]}
 
-        digest, stop = digest_of(wordings), self.allowance.stop
+        digest, stop = digest_of(wordings), self.guard.stop
         known = self.tried[digest].verdicts if digest in self.tried else {}
         missing = [case for case in cases if case.id not in known]
-        found = [names for _, names in stream(asked, missing, workers=workers, stop=stop, failed=lambda _: "")]
-        if len(found) < len(missing):
+        stages = [names for _, names in stream(called, missing, workers=workers, stop=stop, failed=lambda _: "")]
+        if len(stages) < len(missing):
             raise KeyboardInterrupt
-        return set().union(*found)
+        return set().union(*stages)
 
     def _copy(self, digest: str, wordings: Wordings) -> Judge:
         with self._lock:
@@ -138,35 +138,35 @@ class Bench:
                 self._copies[digest] = worded(self.judge, wordings)
             return self._copies[digest]
 
-    def _ask(self, judge: Judge, case: Case, draw: int) -> tuple[Verdict, list[Step]]:
-        failures, trace = Failures(), list[tuple[Any, dict[str, Any], Any]]()
+    def _ask(self, judge: Judge, case: Case, sample: int) -> tuple[Verdict, list[StageCall]]:
+        failures, trace = ParseFailures(), list[tuple[Any, dict[str, Any], Any]]()
         with ExitStack() as stack:
-            stack.enter_context(charge_to(self.allowance.ledger))
+            stack.enter_context(charge_to(self.guard.ledger))
             stack.enter_context(dspy.context(trace=trace, callbacks=[*dspy.settings.callbacks, failures]))
-            if draw:
-                stack.enter_context(sampled(draw, temperature=1.0, top_p=None))
+            if sample:
+                stack.enter_context(sampled(sample, temperature=1.0, top_p=None))
             verdict = judge(case)
         return verdict, sorted(_steps(judge, trace, failures, verdict), key=_in_order)
 
 
 def _steps(
-    judge: Judge, trace: Iterable[tuple[Any, dict[str, Any], Any]], failures: Failures, verdict: Verdict
-) -> list[Step]:
-    """The stages' calls; answers that could not be used stand among them only where they left no verdict."""
+    judge: Judge, trace: Iterable[tuple[Any, dict[str, Any], Any]], failures: ParseFailures, verdict: Verdict
+) -> list[StageCall]:
+    """The calls of the stages; unusable answers are included only if there is no verdict because of them."""
     owners = {id(stage.ask): (path, stage) for path, stage in stages_of(judge).items()}
-    found = []
+    calls = []
     for predictor, inputs, outputs in trace:
         if id(predictor) in owners:
             path, stage = owners[id(predictor)]
             if verdict.status != "unscored" and not _usable(stage, outputs):
                 continue
-            found.append(Step(path, plain_inputs(stage, inputs), plain_outputs(stage, outputs)))
+            calls.append(StageCall(path, plain_inputs(stage, inputs), plain_outputs(stage, outputs)))
     if verdict.reason in UNFIT:
-        for predictor, inputs, answer in failures.found:
+        for predictor, inputs, answer in failures.answers:
             if id(predictor) in owners:
                 path, stage = owners[id(predictor)]
-                found.append(Step(path, plain_inputs(stage, inputs), {"answer": answer}))
-    return found
+                calls.append(StageCall(path, plain_inputs(stage, inputs), {"answer": answer}))
+    return calls
 
 
 def _usable(stage: Stage, outputs: Any) -> bool:
@@ -178,5 +178,5 @@ def _usable(stage: Stage, outputs: Any) -> bool:
     return True
 
 
-def _in_order(step: Step) -> str:
+def _in_order(step: StageCall) -> str:
     return json.dumps(step, sort_keys=True, default=str)

@@ -78,9 +78,9 @@ def test_a_judge_is_compiled_with_the_objective_and_the_prompt_optimizer_of_the_
         compiled = Compiler(build("direct", **settings), list(polite_cases(120)), tmp_path / "out", steps).run()
     assert (compiled.result.objective, compiled.result.outcome) == ("balanced-accuracy", "improved")
     assert "Prefer the polite response." in compiled.judge.stages()[0].ask.signature.instructions
-    assert compiled.result.decisive is not None
-    assert compiled.result.decisive.name == "balanced-accuracy"
-    assert compiled.result.decisive.difference.value > 0.3  # half of the cases are hard
+    assert compiled.result.decisive_test is not None
+    assert compiled.result.decisive_test.name == "balanced-accuracy"
+    assert compiled.result.decisive_test.difference.value > 0.3  # half of the cases are hard
 
 
 def test_the_names_of_plugins_are_in_the_help_and_pass_its_check(page):

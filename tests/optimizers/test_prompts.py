@@ -20,9 +20,9 @@ from dicast.engines.ledger import Budget, Ledger, charge_to
 from dicast.engines.token_probabilities import ProbabilityLM
 from dicast.errors import BudgetSpent, DeclarationError
 from dicast.judging import PROGRAMS, Panel, build, build_panel
-from dicast.optimizers.prompts.judge_proxy import Judging
-from dicast.optimizers.prompts.limits import Allowance, BeforeEachCall, Stopped
-from dicast.optimizers.prompts.optimise import Optimised, optimise_prompts
+from dicast.optimizers.prompts.judge_proxy import JudgeProxy
+from dicast.optimizers.prompts.limits import BudgetCallback, BudgetGuard, Stopped
+from dicast.optimizers.prompts.optimise import PromptResult, optimise_prompts
 from dicast.optimizers.prompts.optimizer import PROMPT_OPTIMIZERS, PromptOptions
 from dicast.optimizers.prompts.prompt_state import (
     Wording,
@@ -33,7 +33,7 @@ from dicast.optimizers.prompts.prompt_state import (
     worded,
     wordings_of,
 )
-from dicast.optimizers.prompts.wording_evaluator import Bench
+from dicast.optimizers.prompts.wording_evaluator import WordingEvaluator
 from dicast.signatures.direct import Prefer, PreferProbability
 
 LESSON = "the politer response is better"
@@ -103,7 +103,7 @@ def plain(**settings: Any) -> Any:
 def search(
     answer: Any = world, judge: Any = None, train: Any = TRAIN, select: Any = SELECT, *, cache: bool = False,
     on_trial: Any = None, stop: Any = None, **options: Any,
-) -> tuple[Optimised, list[Any]]:  # fmt: skip
+) -> tuple[PromptResult, list[Any]]:  # fmt: skip
     lm, script = scripted(answer, cache=cache)
     chosen = PromptOptions(**({"workers": 1, "trials": 5, "candidates": 3, "demos": 1} | options))
     with dspy.context(lm=lm):
@@ -209,7 +209,7 @@ def test_a_judge_of_letters_and_scores_is_searched_for_the_letters_alone_by_seve
 
 def test_a_case_is_judged_where_dspy_wants_no_trace_and_where_it_wants_one():
     judge, (lm, _) = plain(), scripted(world)
-    program = Judging(judge, bench=Bench(judge, Allowance(Ledger())))
+    program = JudgeProxy(judge, evaluator=WordingEvaluator(judge, BudgetGuard(Ledger())))
     for trace in (None, []):
         with dspy.context(lm=lm, trace=trace):
             assert program(case=TRAIN[1]).verdict.winner == TRAIN[1].label.value
@@ -218,7 +218,7 @@ def test_a_case_is_judged_where_dspy_wants_no_trace_and_where_it_wants_one():
 
 @pytest.mark.parametrize("method", PROMPT_OPTIMIZERS.names())
 def test_what_goes_wrong_is_never_taken_for_a_score_of_0(monkeypatch, method):
-    monkeypatch.setattr(Judging, "_traced", lambda self, steps: [1 / 0])
+    monkeypatch.setattr(JudgeProxy, "_traced", lambda self, steps: [1 / 0])
     with pytest.raises(ZeroDivisionError):
         search(method=method)
 
@@ -327,7 +327,7 @@ def test_no_thread_works_on_after_the_end():
 def test_the_budget_is_asked_before_each_call_of_the_model_that_writes():
     lm, script = scripted(world)
     ledger = Ledger(Budget(calls=2))
-    with dspy.context(callbacks=[BeforeEachCall(Allowance(ledger))]), charge_to(ledger):
+    with dspy.context(callbacks=[BudgetCallback(BudgetGuard(ledger))]), charge_to(ledger):
         lm("Write.")
         lm("Write.")
         with pytest.raises(Stopped):
@@ -344,7 +344,7 @@ def test_steps_come_in_an_order_that_threads_cannot_change():
 
     judge, (lm, _) = plain(evidence="both"), scripted(jittery)
     with dspy.context(lm=lm):
-        runs = [bench(judge).judge_case(wordings_of(judge), TRAIN[0], steps=True)[1] for _ in range(8)]
+        runs = [evaluator_of(judge).judge_case(wordings_of(judge), TRAIN[0], steps=True)[1] for _ in range(8)]
     assert len(runs[0]) == 4
     assert all(run == runs[0] for run in runs)
 
@@ -435,7 +435,7 @@ def chain(request: Any) -> Answer:
         ("longer", {}, "asks no model, so there is no prompt"),
         ("direct", {"stages": ("criteria",)}, "has no stage 'criteria'. Its stages: judgment"),
         ("direct", {"stages": ("grade",)}, "does not ask grade of these cases"),
-        ("direct", {"method": "copro"}, "prompt optimizer 'copro': there is none of this name"),
+        ("direct", {"method": "copro"}, "prompt optimizer 'copro': there is no such prompt optimizer"),
         ("direct", {"objective": "spearman"}, "is not defined for pairs. Use one of"),
         ("direct", {"method": "bootstrap", "demos": 0}, "bootstrap searches demos, got demos=0"),
         ("direct", {"select": []}, "0 to select by. Give both"),
@@ -512,8 +512,8 @@ def test_nothing_is_printed(capsys):
     assert (told.out, told.err) == ("", "")
 
 
-def bench(judge: Any) -> Bench:
-    return Bench(judge, Allowance(Ledger()))
+def evaluator_of(judge: Any) -> WordingEvaluator:
+    return WordingEvaluator(judge, BudgetGuard(Ledger()))
 
 
 @pytest.mark.parametrize(
@@ -522,7 +522,7 @@ def bench(judge: Any) -> Bench:
     ids=[*PROGRAMS.names(), "panel"],
 )
 def test_no_two_predictors_that_an_optimizer_sees_are_equal(judge):
-    predictors = Judging(judge, bench=bench(judge)).predictors()
+    predictors = JudgeProxy(judge, evaluator=evaluator_of(judge)).predictors()
     assert len(predictors) == len(judge.stages())
     for one, other in itertools.combinations(predictors, 2):
         assert not one.signature.equals(other.signature)
@@ -539,7 +539,7 @@ def test_members_of_a_panel_have_wording_of_their_own():
 
 def test_what_optimizers_do_to_copies_reaches_neither_structure_nor_models():
     judge = plain(tie_threshold=0.25)
-    program = Judging(judge, bench=bench(judge))
+    program = JudgeProxy(judge, evaluator=evaluator_of(judge))
     lm, _ = scripted(world)
     clone = program.reset_copy()
     clone.set_lm(program.get_lm().copy(rollout_id=2, temperature=1.0))
@@ -554,7 +554,7 @@ def test_an_answer_that_is_not_in_the_form_is_a_step_with_what_was_written():
     lm, _ = scripted(lambda request: "An essay.")
     judge = plain(readout="generate", order="one")
     with dspy.context(lm=lm):
-        verdict, steps = bench(judge).judge_case(wordings_of(judge), TRAIN[0], steps=True)
+        verdict, steps = evaluator_of(judge).judge_case(wordings_of(judge), TRAIN[0], steps=True)
     assert verdict.reason == "parse_failure"
     assert {(step.stage, step.outputs["answer"]) for step in steps} == {("prefer", "An essay.")}
     assert all(set(step.inputs) == {"request", "response_a", "response_b", "aspect"} for step in steps)
