@@ -1,14 +1,20 @@
-"""dicast: LLM judges that agree with your people.
+"""dicast: LLM judges that agree with human labels.
 
     import dicast
 
     judge = dicast.judge("fennec", lm="openai/gpt-4o-mini")
     verdict = judge(dicast.Case(id="1", query="...", candidates=[{"text": "..."}, {"text": "..."}]))
 
-Names are imported on first use, so that `import dicast` stays quick.
+    run = dicast.run(judge, "pairs.jsonl", out="runs/first")  # or rows: dicts, Cases, a DataFrame
+    print(run.evaluate().measure("accuracy"))
+
+The folder is that of `dicast judge`: either continues what the other began. Names are imported on first use, so that
+`import dicast` stays quick.
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,38 +23,65 @@ if TYPE_CHECKING:
     from .judging import Judge
     from .judging.judge_file import save
     from .optimizers import Compiler, Recipe
+    from .workflows import (
+        CaseSource,
+        JudgeSpec,
+        Progress,
+        Run,
+        cascade,
+        check,
+        compare,
+        compile,
+        evaluate,
+        prepare,
+        report,
+        run,
+        run_async,
+    )
 
 from ._version import __version__
 
 __all__ = [
     "Case",
+    "CaseSource",
     "Compiler",
     "DeclarationError",
     "DicastError",
     "ExecutionError",
     "Judge",
+    "JudgeSpec",
+    "Progress",
     "Recipe",
+    "Run",
     "Verdict",
     "__version__",
+    "cascade",
+    "check",
+    "compare",
+    "compile",
+    "evaluate",
     "judge",
+    "prepare",
     "read_cases",
+    "report",
+    "run",
+    "run_async",
     "save",
     "split",
 ]
 
-_HOMES = {
-    "Case": ".data",
-    "Verdict": ".data",
-    "read_cases": ".data",
-    "split": ".data",
-    "DeclarationError": ".errors",
-    "DicastError": ".errors",
-    "ExecutionError": ".errors",
-    "Judge": ".judging",
-    "save": ".judging.judge_file",
-    "Compiler": ".optimizers",
-    "Recipe": ".optimizers",
-}
+_MODULES = {
+    ".data": ("Case", "Verdict", "read_cases", "split"),
+    ".errors": ("DeclarationError", "DicastError", "ExecutionError"),
+    ".judging": ("Judge",),
+    ".judging.judge_file": ("save",),
+    ".optimizers": ("Compiler", "Recipe"),
+    ".workflows": (
+        "CaseSource", "JudgeSpec", "Progress", "Run", "cascade", "check", "compare", "compile", "evaluate", "prepare",
+        "report", "run", "run_async",
+    ),
+}  # fmt: skip
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def judge(name: str, *, lm: str | None = None, **settings: Any) -> "Judge":
@@ -78,3 +111,14 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+class _Face(ModuleType):
+    """The package, in which `dicast.report` is the function also after the room `dicast/report` was imported."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Face

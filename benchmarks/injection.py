@@ -35,7 +35,6 @@ from unittest.mock import patch
 from scipy.stats import binomtest
 
 from dicast.cli.interrupt import stop_on_interrupt
-from dicast.cli.options import CaseSource
 from dicast.data import Case, Judged, Winner
 from dicast.data.readers import file_digest
 from dicast.data.split import sample
@@ -47,6 +46,7 @@ from dicast.evaluation import signature_line
 from dicast.judging import Judge, build
 from dicast.judging.aggregate import FLOOR
 from dicast.stats.proportions import Proportion
+from dicast.workflows import CaseSource
 
 ATTACKS = Path(str(files("dicast.catalog.sets") / "attacks.jsonl"))
 ARMS = ("fence", "plain")

@@ -11,6 +11,7 @@ from ..errors import DeclarationError
 from . import options
 
 if TYPE_CHECKING:
+    from ..data import Case
     from ..evaluation import Evaluation
 
 FENNEC_CASE = "authored/002"  # a short request with one response that is plainly wrong
@@ -22,7 +23,7 @@ FENNEC_BRANCHES = 2
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("runs/demo"), show_default=True)
 @click.option("--limit", type=click.IntRange(1), help="Judge only the first pairs.")
 @options.json_option
-@click.option("--fresh", is_flag=True, help="Throw away an earlier demo in --out and judge again.")
+@click.option("--fresh", is_flag=True, help="Delete an earlier demo in --out and judge again.")
 def command(lm: str | None, out: Path, limit: int | None, fresh: bool, as_json: bool) -> None:
     """Judge 48 built-in pairs with a local model, asked once and then read from its probabilities in both orders.
 
@@ -49,17 +50,16 @@ def command(lm: str | None, out: Path, limit: int | None, fresh: bool, as_json: 
         shutil.rmtree(out)
     with render.download_progress() as progress:
         prepare(model, progress)
-    with as_file(files("dicast.catalog.sets")) as folder:
-        pairs = list(read_cases(folder / "authored.jsonl"))
-        preference = next(read_cases(folder / "preference.jsonl"))
-        source = options.CaseSource(str(folder / "authored.jsonl"))
-    chosen = pairs[:limit]
     print_ = render.errors.print if as_json else render.console.print
-    print_(f"[bold]1[/]  {len(chosen)} built-in pairs, labelled by the package's authors; the judge is {model}")
-    once = _run(chosen, source, out / "asked-once", model, evidence="pairwise", readout="generate", order="one")
-    print_(f"   asked once, in one order: accuracy {_accuracy(once)}")
-    read = _run(chosen, source, out / "probabilities", model, evidence="pairwise", readout="probability", order="both")
-    print_(f"   probabilities read, in both orders: accuracy {_accuracy(read)}")
+    with as_file(files("dicast.catalog.sets")) as folder:
+        path, preference = folder / "authored.jsonl", next(read_cases(folder / "preference.jsonl"))
+        pairs = list(read_cases(path))
+        chosen = pairs[:limit]
+        print_(f"[bold]1[/]  {len(chosen)} built-in pairs, labelled by the package's authors; the judge is {model}")
+        once = _run(path, chosen, out / "asked-once", model, readout="generate", order="one")
+        print_(f"   asked once, in one order: accuracy {_accuracy(once)}")
+        read = _run(path, chosen, out / "probabilities", model, readout="probability", order="both")
+        print_(f"   probabilities read, in both orders: accuracy {_accuracy(read)}")
 
     print_("\n[bold]2[/]  one Fennec judgment: criteria, guideline, judgment in both orders, correction")
     case = next(case for case in pairs if case.id == FENNEC_CASE)
@@ -68,12 +68,7 @@ def command(lm: str | None, out: Path, limit: int | None, fresh: bool, as_json: 
     print_("\n[bold]3[/]  one PREF judgment: which answer suits this person")
     print_(_judgment("pref", preference, model, factors=5, readout="probability"))
 
-    from ..evaluation import evaluate
-    from ..judging import build
-
-    judge = build("longer")
-    identity = {"judge": judge.name, "settings": judge.settings(), "lm": "none", "data": "authored"}
-    longer = evaluate((_judged(case, judge(case)) for case in chosen), identity)
+    longer = _longer(chosen)
     first = once.measure("first position")
     names_first = render.interval_text(first) if first else "-"
     rows = [
@@ -91,25 +86,32 @@ def command(lm: str | None, out: Path, limit: int | None, fresh: bool, as_json: 
     print_(f"   {seconds:.0f} s. Next: dicast judge --judge direct --cases YOUR.jsonl")
     if as_json:
         evaluations = {"asked_once": once, "probabilities": read, "longer": longer}
-        told = {name: evaluation.model_dump(mode="json") for name, evaluation in evaluations.items()}
-        options.print_json({"lm": model, "out": str(out), "seconds": seconds, **told})
+        dumped = {name: evaluation.model_dump(mode="json") for name, evaluation in evaluations.items()}
+        options.print_json({"lm": model, "out": str(out), "seconds": seconds, **dumped})
 
 
-def _run(cases: list[Any], source: options.CaseSource, folder: Path, model: str, **settings: str) -> "Evaluation":
-    from ..engines.batch import RunFolder, read_verdicts, run_cases
+def _run(path: Path, chosen: "list[Case]", out: Path, model: str, **settings: str) -> "Evaluation":
+    """The evaluation of these pairs, judged by a direct question."""
+    from .. import workflows
     from ..evaluation import evaluate
-    from ..judging import build
     from . import render
 
-    judge = build("direct", **settings).bind(model)
-    run = RunFolder(folder)
-    with run.locked():
-        identity = {"judge": "direct", "settings": judge.settings(), "lm": model, "data": "authored"}
-        done = run.open({"identity": identity, "source": source.told(), "scale": None})
-        with render.RunProgress(len(cases), done, quiet=False) as progress:
-            run_cases(judge, cases, run, workers=2, on_verdict=progress.add)
-    ids = {case.id for case in cases}
-    return evaluate((judged for judged in read_verdicts(folder) if judged.case_id in ids), identity)
+    judge = workflows.JudgeSpec("direct", model, {"evidence": "pairwise", **settings})
+    with render.RunProgress(quiet=False) as progress:
+        run = workflows.run(judge, path, out=out, limit=len(chosen), workers=2, progress=progress)
+    ids = {case.id for case in chosen}  # the folder may hold more pairs of an earlier demo
+    return evaluate((judged for judged in run if judged.case_id in ids), run.identity)
+
+
+def _longer(chosen: "list[Case]") -> "Evaluation":
+    """The evaluation of a judge that prefers the longer text."""
+    from ..data import Judged
+    from ..evaluation import evaluate
+    from ..judging import build
+
+    judge = build("longer")
+    identity = {"judge": judge.name, "settings": judge.settings(), "lm": "none", "data": "authored"}
+    return evaluate((Judged.of(case, judge(case)) for case in chosen), identity)
 
 
 def _accuracy(evaluation: "Evaluation") -> str:
@@ -120,18 +122,15 @@ def _accuracy(evaluation: "Evaluation") -> str:
 
 
 def _page(out: Path) -> str:
-    """Writes the page of both runs, and says where it is."""
-    from .measured import Run
-    from .report import write
+    """Write the page of both runs; a line that says where it is."""
+    from .. import workflows
 
-    runs = [Run(out / name, {}) for name in ("probabilities", "asked-once")]
-    page = out / "report.html"
-    given = {"threshold": 0.8, "own": (), "texts": None, "seed": 0}
+    runs = [out / name for name in ("probabilities", "asked-once")]
     try:
-        write(runs, page, title="dicast demo", elsewhere=None, most=100, **given)
+        page = workflows.report(runs, out / "report.html", title="dicast demo", most=100)
     except DeclarationError as error:  # the extra `report` is not installed
         return f"no page: {error}"
-    return f"page: {page}: open it in a browser"
+    return f"page: {page.path}: open it in a browser"
 
 
 def _judgment(name: str, case: Any, model: str, **settings: Any) -> Any:
@@ -141,9 +140,3 @@ def _judgment(name: str, case: Any, model: str, **settings: Any) -> Any:
     with render.errors.status(f"{name} judges {case.id}"):
         verdict = build(name, **settings).bind(model)(case)
     return render.judgment(case, verdict)
-
-
-def _judged(case: Any, verdict: Any) -> Any:
-    from ..data import Judged
-
-    return Judged.of(case, verdict)

@@ -1,4 +1,4 @@
-"""Ctrl-C during a run: once to finish what is in flight and stop, twice to stop at once."""
+"""Ctrl-C during a run: once to finish the cases in flight and stop, twice to stop at once."""
 
 import os
 import signal
@@ -10,11 +10,17 @@ from . import STOPPED, render
 
 
 @contextmanager
-def stop_on_interrupt() -> Iterator[threading.Event]:
-    """An event that the first Ctrl-C sets; the second one ends the process."""
+def stop_on_interrupt(progress: "render.BarProgress | None" = None) -> Iterator[threading.Event]:
+    """An event that the first Ctrl-C sets; the second one ends the process.
+
+    Args:
+        progress: of the work; before it has started, Ctrl-C stops at once. None for work that has started.
+    """
     stop = threading.Event()
 
     def interrupted(number: int, frame: object) -> None:
+        if progress is not None and not progress.started:
+            raise KeyboardInterrupt
         if stop.is_set():
             os._exit(STOPPED)  # written verdicts are flushed; worker threads would keep a plain exit waiting
         stop.set()

@@ -1,31 +1,22 @@
-"""Options that several commands share."""
+"""Options that several commands share, and what they are parsed into."""
 
-import hashlib
+import dataclasses
 import json
-import os
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
-from ..data import Case, Rejects, read_cases, rows
-from ..data.readers import HUB, file_digest
-from ..data.refusal_detection import has_refusal
+from ..data import rows
 from ..data.rows import Scale
-from ..errors import DataError
 
-COUNT_UP_TO = 32 * 2**20  # bytes: about two seconds of reading
+if TYPE_CHECKING:
+    from ..engines.ledger import Budget
+    from ..workflows import CaseSource, JudgeSpec, Requirement
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON to standard output.")
-lm_option = click.option(
-    "--lm", help="provider/model for all stages, or role=provider/model,... [default: local/qwen2.5-coder-1.5b]"
-)
 
 
 class NameChoice(click.ParamType[str]):
@@ -58,7 +49,7 @@ class NameChoice(click.ParamType[str]):
 
 
 def load_environment() -> None:
-    """Read `.env` of the working folder; what is set already stays."""
+    """Read `.env` of the working folder; variables that are set already stay."""
     from dotenv import load_dotenv
 
     load_dotenv(Path.cwd() / ".env")
@@ -83,33 +74,76 @@ def parse_fields(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) 
     return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
 
 
-scale_option = click.option(
-    "--scale", default="1..5", callback=parse_scale, show_default=True, help="Scale of scores that name none."
+def parse_settings(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> dict[str, Any]:
+    """NAME=VALUE pairs; a value that is JSON (3, 0.5, true) is read as such, any other is text."""
+    settings = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise click.BadParameter(f"--set {text!r}: write NAME=VALUE.")
+        try:
+            settings[name] = json.loads(value)
+        except json.JSONDecodeError:
+            settings[name] = value
+    return settings
+
+
+def parse_budget(_: click.Context, __: click.Parameter, text: str | None) -> "Budget":
+    from ..engines.ledger import Budget
+
+    try:
+        return Budget.parse(text or "")
+    except ValueError as error:
+        raise click.BadParameter(f"--budget {error}") from None
+
+
+def parse_where(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    pairs = [text.partition("=") for text in texts]
+    for name, equals, value in pairs:
+        if not (name and equals):
+            raise click.BadParameter(f"{name + equals + value!r}: write FIELD=VALUE, as in judge=gpt-4o.")
+    return {name.strip(): value for name, _, value in pairs}
+
+
+def parse_requirements(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> "list[Requirement]":
+    from ..workflows import Requirement
+
+    try:
+        return [Requirement.parse(text) for text in texts]
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+FOLDER = click.Path(path_type=Path, file_okay=False)
+RUN = click.Path(path_type=Path, exists=True)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON to standard output.")
+lm_option = click.option(
+    "--lm", help="provider/model for all stages, or role=provider/model,... [default: local/qwen2.5-coder-1.5b]"
 )
+data_option = click.option("--data", "root", type=FOLDER, help="Folder of public sets [default: $DICAST_DATA].")
+no_ties_option = click.option("--no-ties", is_flag=True, help="Leave out cases whose human label is a tie.")
+workers_option = click.option(
+    "--workers", type=click.IntRange(1, 256), help="Cases at once [default: 2 local, 16 for a server]."
+)
+budget_option = click.option(
+    "--budget",
+    metavar="LIMITS",
+    callback=parse_budget,
+    help="Stop at limits, as in calls=1000,tokens=2e6,cost=5,minutes=30.",
+)
+limit_option = click.option(
+    "--limit", type=click.IntRange(1), help="Use this many cases: the first, or with --seed a random sample."
+)
+seed_option = click.option("--seed", type=int, help="Sample the cases of --limit at random with this seed.")
 
 
-def case_options(function: Function) -> Function:
-    """--cases, --data, --fields, --scale, --aspect, --max-chars, --skip-bad."""
-    return case_options_of(required=True)(function)
+def set_option(text: str) -> Callable[[Function], Function]:
+    """--set with this help."""
+    return click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", callback=parse_settings, help=text)
 
 
-def case_options_of(*, required: bool) -> Callable[[Function], Function]:
-    """The same, --cases `required` or not."""
-    folder = click.Path(path_type=Path, file_okay=False)
-    options = [
-        click.option(
-            "--cases",
-            "source",
-            required=required,
-            help="A .jsonl, .csv or .parquet file (.gz too), hf:NAME[:SPLIT], or a set of `dicast data list`.",
-        ),
-        click.option("--data", "root", type=folder, help="Folder of public sets [default: $DICAST_DATA]."),
-        click.option("--fields", multiple=True, callback=parse_fields, help="Other column names: OURS=THEIRS,..."),
-        scale_option,
-        click.option("--aspect", help="Only cases of this aspect."),
-        click.option("--max-chars", type=click.IntRange(1), help="Only cases of at most so many characters in all."),
-        click.option("--skip-bad", is_flag=True, help="Write bad rows to a rejects file and go on."),
-    ]
+def together(*options: Callable[[Function], Function]) -> Callable[[Function], Function]:
+    """One decorator of several options, in this order."""
 
     def decorated(function: Function) -> Function:
         for option in reversed(options):
@@ -119,99 +153,102 @@ def case_options_of(*, required: bool) -> Callable[[Function], Function]:
     return decorated
 
 
-@dataclass(frozen=True)
-class CaseSource:
-    """Where cases come from and which of them count, as the command line says it."""
-
-    source: str
-    root: Path | None = None
-    fields: Mapping[str, str] = field(default_factory=dict)
-    scale: Scale = (1, 5)
-    aspect: str | None = None
-    max_chars: int | None = None
-    no_ties: bool = False
-    no_refusals: bool = False
-
-    @property
-    def stem(self) -> str:
-        """The name of the file or set, without endings, for what is made of it."""
-        return Path(self.source.replace(":", "-")).name.split(".")[0]
-
-    def told(self) -> dict[str, Any]:
-        """As JSON, for a run's manifest; paths are absolute."""
-        file, root = Path(self.source), self.root or os.environ.get("DICAST_DATA")
-        return asdict(self) | {
-            "source": str(file.absolute()) if file.is_file() else self.source,
-            "root": str(Path(root).absolute()) if root else None,
-            "scale": list(self.scale),
-        }
-
-    @classmethod
-    def of(cls, told: Mapping[str, Any]) -> "CaseSource":
-        """Read back from a manifest."""
-        root = Path(told["root"]) if told["root"] else None
-        return cls(**{**told, "root": root, "scale": tuple(told["scale"])})
-
-    def cases(self, rejects: Rejects | None = None) -> Iterator[Case]:
-        """The cases, one at a time; bad rows go to `rejects`, or the first one raises."""
-        from ..catalog import catalog
-
-        self.path()
-        if self.source in catalog.CATALOG:
-            cases = catalog.read(self.source, root=self.root)
-        else:
-            cases = read_cases(self.source, fields=self.fields, scale=self.scale, rejects=rejects)
-        wanted = (case for case in cases if self.aspect is None or case.aspect == self.aspect)
-        wanted = (case for case in wanted if self.max_chars is None or characters(case) <= self.max_chars)
-        wanted = (case for case in wanted if not (self.no_refusals and has_refusal(case)))
-        return (case for case in wanted if not (self.no_ties and is_tie(case)))
-
-    def path(self) -> Path | None:
-        """Where the data lies; None on the hub.
-
-        Raises:
-            DeclarationError: neither a file, nor a set of the catalogue, nor on the hub.
-        """
-        from ..catalog import catalog
-
-        if self.source in catalog.CATALOG:
-            return catalog.locate(self.source, self.root)
-        if self.source.startswith(HUB):
-            return None
-        if Path(self.source).is_file():
-            return Path(self.source)
-        told = (
-            "there is no such file" if os.sep in self.source or "." in self.source else "no such file and no such set"
-        )
-        raise DataError(
-            f"--cases {self.source}: {told}. Give a .jsonl, .csv or .parquet file, hf:NAME, or a set: dicast data list"
-        )
-
-    def digest(self) -> str:
-        """SHA-256 of the data; the name for what is on the hub."""
-        path = self.path()
-        if path is None:
-            return self.source
-        if path.is_file():
-            return file_digest(path)
-        digests = [file_digest(file) for file in sorted(path.rglob("*")) if file.is_file()]
-        return hashlib.sha256("".join(digests).encode()).hexdigest()
-
-    def count(self) -> int | None:
-        """How many cases there are; None where counting would take long."""
-        path = self.path()
-        if path is None or (path.is_file() and path.stat().st_size > COUNT_UP_TO):
-            return None
-        with tempfile.TemporaryDirectory() as folder, Rejects(Path(folder) / "rejects") as rejects:
-            return sum(1 for _ in self.cases(rejects))
+def case_options_of(*, required: bool) -> Callable[[Function], Function]:
+    """--cases, --data, --fields, --scale, --aspect, --max-chars, --skip-bad; --cases `required` or not."""
+    return together(
+        click.option(
+            "--cases",
+            "source",
+            required=required,
+            help="A .jsonl, .csv or .parquet file (.gz too), hf:NAME[:SPLIT], or a set of `dicast data list`.",
+        ),
+        data_option,
+        click.option("--fields", multiple=True, callback=parse_fields, help="Other column names: OURS=THEIRS,..."),
+        click.option(
+            "--scale", default="1..5", callback=parse_scale, show_default=True, help="Scale of scores that name none."
+        ),
+        click.option("--aspect", help="Only cases of this aspect."),
+        click.option("--max-chars", type=click.IntRange(1), help="Only cases of at most so many characters in all."),
+        click.option("--skip-bad", is_flag=True, help="Write bad rows to a rejects file and go on."),
+    )
 
 
-def characters(case: Case) -> int:
-    """Of the request, the turns before it, and all candidates."""
-    texts = (case.query, *(turn.text for turn in case.history), *(candidate.text for candidate in case.candidates))
-    return sum(map(len, texts))
+case_options = case_options_of(required=True)
+measuring_options = together(
+    click.option(
+        "--where",
+        multiple=True,
+        callback=parse_where,
+        metavar="FIELD=VALUE",
+        help="Of a .jsonl file of another tool's verdicts: only rows whose field has this value.",
+    ),
+    click.option(
+        "--threshold",
+        type=click.FloatRange(0, 1),
+        default=0.8,
+        show_default=True,
+        help="The certainty from which a verdict is sure.",
+    ),
+    click.option(
+        "--judge-system",
+        "--own",
+        "judge_systems",
+        multiple=True,
+        metavar="SYSTEM",
+        help="A system that is the judge: does it prefer its own texts?",
+    ),
+    click.option(
+        "--texts",
+        metavar="KINDS",
+        help="Measure generated against written reviews: bleu,rouge,bertscore=MODEL,bartscore=MODEL.",
+    ),
+    click.option("--seed", type=int, default=0, show_default=True, help="Of everything that is resampled."),
+)
+judge_options = together(
+    lm_option,
+    click.option(
+        "--readout", type=click.Choice(["generate", "probability"]), help="How verdicts are read from the model."
+    ),
+    click.option("--order", type=click.Choice(["one", "both"]), help="Show pairs in one order or in both."),
+    click.option(
+        "--branches", type=click.IntRange(1, 10), help="Criteria at most, of judges that have this parameter."
+    ),
+    set_option("Any other parameter of the judge."),
+    click.option(
+        "--learn",
+        type=click.Path(path_type=Path, exists=True, file_okay=False),
+        metavar="RUN",
+        help="Learn from a labelled run which criteria decide, with judges that can.",
+    ),
+    click.option(
+        "--panel", multiple=True, metavar="LM", help="A member of a panel of this judge; give it more than once."
+    ),
+    click.option(
+        "--samples", type=click.IntRange(1, 100), default=1, help="Judge each case this often; a panel as well."
+    ),
+    click.option(
+        "--pool",
+        type=click.Choice(["mean", "median", "majority", "probability"]),
+        default="majority",
+        show_default=True,
+        help="How a panel's verdicts are combined.",
+    ),
+)
 
 
-def is_tie(case: Case) -> bool:
-    """The human label says that neither of the two is better."""
-    return case.label is not None and case.label.winner == "tie"
+def take_case_source(values: dict[str, Any]) -> "CaseSource":
+    """The case source of these option values, which are taken out."""
+    from ..workflows import CaseSource
+
+    names = [field.name for field in dataclasses.fields(CaseSource) if field.name in values]
+    return CaseSource(**{name: values.pop(name) for name in names})
+
+
+def take_judge_spec(values: dict[str, Any]) -> "JudgeSpec":
+    """The judge of these option values, which are taken out."""
+    from ..workflows import JudgeSpec
+
+    structure = {name: values.pop(name) for name in ("readout", "order", "branches")}
+    settings = {name: value for name, value in structure.items() if value is not None} | values.pop("settings")
+    names = ("name", "lm", "learn", "panel", "samples", "pool")
+    return JudgeSpec(**{name: values.pop(name) for name in names}, settings=settings)

@@ -9,8 +9,8 @@ import click
 from rich.text import Text
 
 from . import options
-from .figures import counted_proportion, interval_text, number
-from .judgment import PRINTABLE
+from .render.evaluation import counted_proportion, interval_text, number
+from .render.judgment import PRINTABLE
 
 if TYPE_CHECKING:
     from ..judging.judge_summary import FileSummary, JudgeSummary, StageChange

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from ..errors import UnscoredReason
 from .case import SWAPPED, Case, Label, Letter, Record
+from .html import html_table
 
 Order = Literal["ab", "ba"]
 OTHER: dict[Order, Order] = {"ab": "ba", "ba": "ab"}
@@ -142,6 +143,25 @@ class Verdict(Record):
         if (self.status == "unscored") != (self.reason is not None):
             raise ValueError("an unscored verdict carries a reason, and no other verdict does")
         return self
+
+    def _repr_html_(self) -> str:
+        """The verdict as a table, for notebooks; all texts are escaped."""
+        probabilities = ", ".join(f"{label} {p:.2f}" for label, p in (self.distribution or {}).items())
+        values = {
+            "status": self.status if self.reason is None else f"{self.status}: {self.reason} {self.detail}",
+            "winner": self.winner,
+            "scores": ", ".join(f"{score:g}" for score in self.scores or ()),
+            "probabilities": probabilities,
+            "certainty": "" if self.certainty is None else f"{self.certainty:.2f}",
+            "rationale": self.rationale,
+            "notes": "\n".join(self.notes),
+        }
+        evidence = [
+            (f"{finding.criterion} ({finding.order})" if finding.order else finding.criterion, finding.explanation)
+            for finding in self.findings
+        ]
+        rows = [(name, value) for name, value in values.items() if value not in (None, "")]
+        return html_table(f"verdict of case {self.case_id}", (), [*rows, *evidence])
 
     def swapped(self) -> Self:
         """The verdict of the same judge on the pair with its candidates exchanged."""

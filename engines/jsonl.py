@@ -74,7 +74,7 @@ class ResumableJsonl:
         """
         self.lines.parent.mkdir(parents=True, exist_ok=True)
         if self.has_lines():
-            self._check(manifest["identity"])
+            self.check(manifest["identity"])
         else:
             write_whole(self.manifest, json.dumps({"format": FORMAT, **manifest}, indent=1, ensure_ascii=False) + "\n")
         if self.lines.exists():
@@ -102,10 +102,12 @@ class ResumableJsonl:
         file.add(line)
         self.done.add(key(case_id))
 
-    def _check(self, identity: dict[str, Any]) -> None:
+    def check(self, identity: dict[str, Any]) -> None:
+        """Raises RunError where the file's identity is another; None, False and a missing value are equal."""
         before = self.read_manifest()["identity"]
         for name in before | identity:
-            if before.get(name) != identity.get(name):
+            values = [None if value is False else value for value in (before.get(name), identity.get(name))]
+            if values[0] != values[1]:
                 kind = "folder" if self.location.is_dir() else "file"
                 raise RunError(
                     f"{self.location}: holds {self.content} with {name} = {before.get(name)!r}, now it is "

@@ -46,10 +46,9 @@ def stream(
     Raises:
         BudgetSpent, DeclarationError: from the function, after the results in flight were yielded.
         Infrastructure: too many cases in a row failed at the server; likewise.
-        KeyboardInterrupt: likewise; a second one is raised at once.
     """
     waiting, failure_limit, failures = iter(cases), max(5, 2 * workers), 0
-    problem: BudgetSpent | DeclarationError | Infrastructure | KeyboardInterrupt | None = None
+    problem: BudgetSpent | DeclarationError | Infrastructure | None = None
     pool = ThreadPoolExecutor(workers)
     try:
         in_flight: dict[Future[Result], Case] = {}
@@ -61,13 +60,7 @@ def stream(
                 in_flight[pool.submit(copy_context().run, function, case)] = case
             if not in_flight:
                 break
-            finished: set[Future[Result]] = set()
-            try:
-                finished, _ = wait(in_flight, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
-            except KeyboardInterrupt as interrupt:
-                if problem is not None:
-                    raise
-                problem = interrupt
+            finished, _ = wait(in_flight, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
             if problem is not None or stop.is_set():
                 for future in [future for future in in_flight if future.cancel()]:  # not started: left for the next run
                     del in_flight[future]

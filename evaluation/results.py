@@ -6,6 +6,7 @@ from pydantic import Field
 
 from ..data import Usage
 from ..data.case import Record
+from ..data.html import html_table
 
 
 class Measure(Record):
@@ -143,6 +144,22 @@ class Evaluation(Record):
         return next(
             (measure for section in self.sections.values() for measure in section if measure.name == name), None
         )
+
+    def _repr_html_(self) -> str:
+        """The measures as a table, for notebooks; all texts are escaped."""
+        rows = [
+            (
+                self.titles.get(section, section),
+                measure.name,
+                "-" if measure.value is None else f"{measure.value:.3f}",
+                "" if measure.low is None or measure.high is None else f"[{measure.low:.3f}, {measure.high:.3f}]",
+                measure.n,
+                measure.description,
+            )
+            for section, measures in self.sections.items()
+            for measure in measures
+        ]
+        return html_table(self.signature, ("section", "measure", "value", "95 % CI", "n", "description"), rows)
 
 
 class RunComparison(Record):

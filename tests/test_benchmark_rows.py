@@ -8,7 +8,6 @@ import pytest
 
 from dicast.catalog import DATA_SETS
 from dicast.cli.judge import command
-from dicast.cli.running import parse_settings
 from dicast.judging import PROGRAMS, build
 
 ROOT = Path(__file__).parents[1]
@@ -28,7 +27,7 @@ def test_every_row_names_a_known_set_and_known_parameters(arguments: str) -> Non
     context = command.make_context("judge", shlex.split(arguments))
     given = context.params
     assert given["source"] in DATA_SETS
-    settings = parse_settings(given["settings"]) | {
+    settings = given["settings"] | {
         name: given[name] for name in ("readout", "order", "branches") if given[name] is not None
     }
     assert build(given["name"], **settings).settings().items() >= settings.items()

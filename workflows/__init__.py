@@ -1,1 +1,79 @@
-"""What the verbs of the command line do, as functions."""
+"""The product as functions: what each command of `dicast` does, for Python. Nothing here prints.
+
+run, run_async    judge cases into a run folder that can be continued
+explain           judge one case
+evaluate          measure a run against human labels
+compare           paired tests between runs
+report            write a page
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .cascades import CascadeRun, cascade
+    from .case_source import CaseSource
+    from .checks import CheckItem, DriftReport, check
+    from .compilations import CompileRun, compile
+    from .evaluations import compare, evaluate, open_run
+    from .judge_spec import JudgeSpec
+    from .preparations import PrepareRun, prepare
+    from .progress import Progress
+    from .reports import Page, report
+    from .requirements import CheckedRequirement, Requirement
+    from .runs import Explanation, Run, RunSpec, explain, run, run_async
+
+__all__ = [
+    "CascadeRun",
+    "CaseSource",
+    "CheckItem",
+    "CheckedRequirement",
+    "CompileRun",
+    "DriftReport",
+    "Explanation",
+    "JudgeSpec",
+    "Page",
+    "PrepareRun",
+    "Progress",
+    "Requirement",
+    "Run",
+    "RunSpec",
+    "cascade",
+    "check",
+    "compare",
+    "compile",
+    "evaluate",
+    "explain",
+    "open_run",
+    "prepare",
+    "report",
+    "run",
+    "run_async",
+]
+
+_MODULES = {
+    "cascades": ("CascadeRun", "cascade"),
+    "checks": ("CheckItem", "DriftReport", "check"),
+    "compilations": ("CompileRun", "compile"),
+    "preparations": ("PrepareRun", "prepare"),
+    "case_source": ("CaseSource",),
+    "evaluations": ("compare", "evaluate", "open_run"),
+    "judge_spec": ("JudgeSpec",),
+    "progress": ("Progress",),
+    "reports": ("Page", "report"),
+    "requirements": ("CheckedRequirement", "Requirement"),
+    "runs": ("Explanation", "Run", "RunSpec", "explain", "run", "run_async"),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'dicast.workflows' has no attribute {name!r}")
+    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

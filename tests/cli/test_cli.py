@@ -156,19 +156,19 @@ def test_check_tells_what_is_well_and_what_to_mend(elsewhere, capsys):
     name = pairs(elsewhere)
     with serve(MockServer()) as server:
         code = run(["check", "--lm", f"openai/checked@{server.url}", "--cases", name, "--json"])
-    found = {line["what"]: line for line in json.loads(capsys.readouterr().out)}
+    found = {line["name"]: line for line in json.loads(capsys.readouterr().out)}
     assert code == 1  # the default model is not in the empty store
-    assert found["default model"]["told"].endswith("is not here. dicast models get qwen2.5-coder-1.5b")
-    assert found[f"data {name}"] == {"what": f"data {name}", "ok": True, "told": "6 cases; labels: 2 a, 2 b, 2 tie"}
+    assert found["default model"]["text"].endswith("is not fetched. dicast models get qwen2.5-coder-1.5b")
+    assert found[f"data {name}"] == {"name": f"data {name}", "ok": True, "text": "6 cases; labels: 2 a, 2 b, 2 tie"}
     (model,) = [line for what, line in found.items() if what.startswith("model openai/")]
     assert model["ok"]
-    assert "token probabilities yes" in model["told"]
+    assert "token probabilities yes" in model["text"]
 
 
 def test_check_counts_bad_rows_and_tells_the_first(elsewhere, capsys):
     (elsewhere / "bad.jsonl").write_text('{"query": "q"}\n{"query": "q"}\n')
     assert run(["check", "--cases", "bad.jsonl", "--json"]) == 1
-    told = json.loads(capsys.readouterr().out)[-1]["told"]
+    told = json.loads(capsys.readouterr().out)[-1]["text"]
     assert told.startswith("2 bad rows of 2; line 1: field 'response' is")
 
 

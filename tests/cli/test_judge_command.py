@@ -89,7 +89,7 @@ def test_priorities_are_learned_from_a_run_and_stand_in_the_manifest(cases, caps
         more = ("--branches", "2", "--set", "keep=1", "--learn", "all", "--out", "kept", "--json")
         assert judge(server, "--judge", "fennec", *more) == 0
     identity = json.loads((cases / "kept" / "manifest.json").read_text())["identity"]
-    assert set(identity["learned"]) == {"style", "truth"}
+    assert set(identity["learned"]["priorities"]["shares"]) == {"style", "truth"}
     assert identity["settings"]["priority"] == "learned"
     lines = (cases / "kept" / "verdicts.jsonl").read_text().splitlines()
     assert all(len({finding["criterion"] for finding in json.loads(line)["findings"]}) == 1 for line in lines)

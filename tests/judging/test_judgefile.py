@@ -595,10 +595,9 @@ def test_a_judge_file_sits_on_a_panel(cases, capsys):
 
 
 def test_a_judge_file_without_an_lm_takes_the_usual_one(cases):
-    from dicast.cli.wanted import Wanted
 
     save(build("direct"), "tone.judge.json")
-    judge = Wanted("tone.judge.json", None, {}, None, (), 1, "majority").built()
+    judge = JudgeSpec("tone.judge.json").build()
     assert {stage.model for stage in judge.stages()} == {"local/qwen2.5-coder-1.5b"}
 
 

@@ -13,10 +13,9 @@ import pytest
 from known_judge import SPACE, Known, known_cases
 
 from dicast.cli import run
-from dicast.cli.report import compilation_page, write_page
 from dicast.data import Case, Finding, Judged, Usage, Verdict
 from dicast.engines.ledger import charge
-from dicast.errors import RunError
+from dicast.errors import DeclarationError, RunError
 from dicast.evaluation.compare import compare
 from dicast.evaluation.minimum_detectable_effect import Sensitivity, sensitivity
 from dicast.evaluation.results import Measure, PairedTest
@@ -33,6 +32,7 @@ from dicast.report.compile_headline import compile_answers, compile_headline
 from dicast.report.compile_page import PromptChange, commands, prompt_changes, tie_weights
 from dicast.report.plots import chart
 from dicast.report.prompt_diff import pieces
+from dicast.workflows.reports import write_compilation_page
 
 NOW = "21 November 2026"
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -139,7 +139,7 @@ def with_prompts(folder: Path, to: Path, instructions: str = "Say which is bette
 
 
 def test_a_page_of_pairs_answers_every_question_in_order(folder: Callable[[str], Path]) -> None:
-    html = compilation_page(folder("pairs"))
+    html = compilation_html(read_compilation(folder("pairs")), title="", now="")
     assert sections(html) == ["test", "calibration", "learnt", "tried", "certificate", "recipe"]
     assert "Better than the uncompiled judge" in html
     for words in ("uncompiled", "majority", "longer", "Structure trials", "on the Pareto front"):
@@ -160,7 +160,7 @@ def test_the_verdict_and_the_cost_are_those_of_the_record(folder: Callable[[str]
 
 
 def test_texts_are_told_by_their_correlation(folder: Callable[[str], Path]) -> None:
-    html = compilation_page(folder("texts"))
+    html = compilation_html(read_compilation(folder("texts")), title="", now="")
     assert sections(html) == ["test", "learnt", "recipe"]  # scores have no certainty, and so no certificate
     assert "Spearman of the runs" in html
     assert "Weights of the head" in html
@@ -169,7 +169,7 @@ def test_texts_are_told_by_their_correlation(folder: Callable[[str], Path]) -> N
 
 
 def test_choices_have_certainty_and_certificate(folder: Callable[[str], Path]) -> None:
-    html = compilation_page(folder("choices"))
+    html = compilation_html(read_compilation(folder("choices")), title="", now="")
     assert sections(html) == ["test", "calibration", "learnt", "certificate", "recipe"]
     assert "nDCG" in html
     threshold = json.loads((folder("choices") / "certificate.json").read_text())["threshold"]
@@ -187,7 +187,7 @@ def test_a_certificate_of_groups_says_that_they_count_alike(folder: Callable[[st
 
 
 def test_steps_that_were_left_out_leave_no_trace(folder: Callable[[str], Path]) -> None:
-    html = compilation_page(folder("bare"))
+    html = compilation_html(read_compilation(folder("bare")), title="", now="")
     assert sections(html) == ["test", "calibration", "recipe"]
     assert "Not shown to be better" in html
     assert {one.question for one in compile_answers(read_compilation(folder("bare")))} == {
@@ -214,7 +214,7 @@ def test_searches_that_the_budget_left_out_say_so(folder: Callable[[str], Path],
         (tmp_path / path.name).write_bytes(path.read_bytes())
     (tmp_path / "structure.json").write_text('{"trials": [], "settings": {}, "summary": [["ended", "budget"]]}')
     (tmp_path / "prompts.json").write_text('{"chosen": 0, "trials": [], "stopped": "budget", "wordings": {}}')
-    html = compilation_page(tmp_path)
+    html = compilation_html(read_compilation(tmp_path), title="", now="")
     assert html.count("search was not started: the test needed the rest of the budget") == 2
     assert sections(html) == ["test", "calibration", "tried", "recipe"]
 
@@ -252,7 +252,7 @@ def test_no_text_becomes_markup(folder: Callable[[str], Path], tmp_path: Path) -
 
 @pytest.mark.parametrize("kind", ["pairs", "texts", "choices", "bare"])
 def test_the_page_opens_offline(folder: Callable[[str], Path], kind: str) -> None:
-    html = compilation_page(folder(kind))
+    html = compilation_html(read_compilation(folder(kind)), title="", now="")
     tags = Markup(html).tags
     assert not re.search(r"https?://|@import|url\((?!#)", html)
     links = [value for _, attributes in tags for name, value in attributes.items() if name in ("src", "href")]
@@ -340,20 +340,20 @@ def test_a_folder_of_another_version_says_what_still_works(folder: Callable[[str
         Compiler(Noisy(), texts(80), tmp_path, Recipe(baseline=None, trials=0))
 
 
-def test_the_page_is_written_into_the_folder_or_a_line_says_what_is_missing(
-    folder: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+def test_the_page_is_written_into_the_folder_or_an_error_says_what_is_missing(
+    folder: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for path in folder("texts").glob("*.json"):
         (tmp_path / path.name).write_bytes(path.read_bytes())
-    assert write_page(tmp_path) == tmp_path / "report.html"
+    assert write_compilation_page(tmp_path).path == tmp_path / "report.html"
     assert "<!doctype html>" in (tmp_path / "report.html").read_text()
 
     def absent(module: str) -> None:
         raise ModuleNotFoundError(module)
 
     monkeypatch.setattr(chart, "import_module", absent)
-    assert write_page(tmp_path) is None
-    assert "pip install 'dicast[report]'" in capsys.readouterr().err
+    with pytest.raises(DeclarationError, match=r"pip install 'dicast\[report\]'"):
+        write_compilation_page(tmp_path)
 
 
 # what a test could have shown

@@ -1,7 +1,7 @@
 """Print one judgment as a tree: the case and its profile, evidence, corrections, notes, verdict and cost."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Group
 from rich.panel import Panel
@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from ..data import Case, Correction, Finding, Reviewer, Scores, Usage, Verdict, Winner
-from ..data.case import Label, Profile
+from ...data import Case, Correction, Finding, Reviewer, Scores, Usage, Verdict, Winner
+from ...data.case import Label, Profile
 
 # Texts are untrusted: control characters other than tab and newline could control the terminal.
 PRINTABLE = {code: "�" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"} | {0x0D: ""}
@@ -78,6 +78,12 @@ def spent(usage: Usage) -> str:
     return f"{usage.calls:,} calls ({usage.cached:,} more from the cache), {tokens}{money}"
 
 
+def stage_lines(stages: Mapping[str, Usage]) -> Iterator[str]:
+    """A line per stage: what it cost."""
+    for stage, usage in stages.items():
+        yield f"  {stage}: {spent(usage)}, {usage.seconds:.1f} s of model time"
+
+
 def _add_findings(parent: Tree, case: Case, findings: Sequence[Finding]) -> None:
     """Add the factors of the guideline, then each criterion with its guideline and its evidence."""
     factors = [finding for finding in findings if finding.is_factor]
@@ -128,7 +134,7 @@ def _rewritten(correction: Correction) -> str:
 
 def _profile(profile: Profile) -> tuple[str, str]:
     """The kind of the profile, and its text in the prompt."""
-    from ..judging.judge import profile_text
+    from ...judging.judge import profile_text
 
     if isinstance(profile, Reviewer):
         lo, hi = profile.scale

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from rich.table import Table
 from rich.text import Text
 
-from ..evaluation.results import Evaluation, Measure
-from .figures import MOST_SYSTEMS, column_table, interval_text
+from ...evaluation.results import Evaluation, Measure
+from .evaluation import MOST_SYSTEMS, column_table, interval_text
 
 AGREEMENT = ("accuracy", "agreement", "consistency", "coverage")
 CORRELATION = ("pearson", "spearman", "kendall")

@@ -6,8 +6,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from ..evaluation.results import Evaluation, Measure, RunComparison
-from ..evaluation.sections import section_title
+from ...evaluation.results import Evaluation, Measure, RunComparison
+from ...evaluation.sections import section_title
 
 MOST_SYSTEMS = 20  # rows of the ranking; --json has all
 

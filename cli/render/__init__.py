@@ -1,0 +1,29 @@
+"""How results look on a terminal."""
+
+from .console import console, errors, indented, say, table
+from .evaluation import comparison, evaluation, interval_text, number
+from .judgment import judgment, outcome, spent, stage_lines
+from .progress import BarProgress, Compiling, PrepareProgress, RunProgress, download_progress
+from .summary import summary
+
+__all__ = [
+    "BarProgress",
+    "Compiling",
+    "PrepareProgress",
+    "RunProgress",
+    "comparison",
+    "console",
+    "download_progress",
+    "errors",
+    "evaluation",
+    "indented",
+    "interval_text",
+    "judgment",
+    "number",
+    "outcome",
+    "say",
+    "spent",
+    "stage_lines",
+    "summary",
+    "table",
+]

@@ -1,0 +1,58 @@
+"""A drift report on a terminal."""
+
+from collections.abc import Iterator
+
+from ...evaluation.drift import Drift
+from ...workflows.checks import DriftReport
+from .evaluation import counted_proportion
+
+STYLES = {"agrees": "green", "worse": "red", "unknown": "yellow"}
+BASIS = {
+    "groups": "",
+    "interval": "The record has no groups: its labels count for what its interval says. Compile again to store groups.",
+    "cases": "The record has no groups and no interval: its labels count as independent cases. Compile again to store "
+    "groups.",
+}  # what the recorded accuracy rests on
+
+
+def drift_lines(report: DriftReport) -> Iterator[tuple[str, str]]:
+    """Lines and their styles."""
+    result, values = report.result, report.to_json()
+    assert result
+    yield values["signature"], "dim"
+    if isinstance(result, Drift):
+        for when in ("then", "now"):
+            if values[when]["n"]:
+                yield f"{when:<4}  accuracy {counted_proportion(values[when])}", ""
+        if note := BASIS.get(report.basis or ""):
+            yield note, "yellow"
+    else:
+        yield f"then  {result.certificate.summary()}", ""
+    unscored = [f"{n} {reason}" for reason, n in values["unscored"].items() if reason != "abstained"]
+    if unscored:
+        yield f"not judged: {', '.join(unscored)}", "yellow"
+    for change in report.changes:
+        yield f"changed: {change}", "yellow"
+    text = outcome_sentence(result) if isinstance(result, Drift) else f"now   {result.summary()}"
+    yield text, STYLES[result.outcome]
+
+
+def outcome_sentence(drift: Drift) -> str:
+    """What the comparison shows, in words, and what to do."""
+    low, high = drift.interval
+    difference = f"difference {drift.difference:+.3f} [{low:+.3f}, {high:+.3f}] (90 %)" if drift.now.n else "no verdict"
+    if drift.outcome == "agrees":
+        return f"{difference}: it still agrees; a loss of {drift.margin:g} is excluded."
+    if drift.outcome == "worse":
+        return f"{difference}: it agrees significantly worse. Compile it again with these labels."
+    needed = drift.labels_needed()
+    if needed is None:
+        return (
+            f"{difference}: inconclusive. The record rests on {drift.then.n:,} labels, too few for a margin of "
+            f"{drift.margin:g} with any number of new ones; give a wider --margin."
+        )
+    in_groups = " in such groups" if drift.now.groups < drift.now.n else ""
+    return (
+        f"{difference}: inconclusive. {needed:,} labels{in_groups} give 80 % power to rule out a loss of "
+        f"{drift.margin:g} if accuracy is unchanged."
+    )

@@ -1,0 +1,227 @@
+"""Where labelled cases come from: a file, a public set, the Hugging Face hub, or rows in memory."""
+
+import hashlib
+import json
+import math
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..data import Case, Rejects, read_cases
+from ..data.readers import HUB, file_digest
+from ..data.refusal_detection import has_refusal
+from ..data.rows import Scale
+from ..engines.jsonl import write_whole
+from ..errors import DataError
+
+ROWS = "cases.jsonl"  # rows of memory, in the folder of what reads them
+COUNT_UP_TO = 32 * 2**20  # bytes of a file whose cases are counted: about two seconds of reading
+
+
+@dataclass(frozen=True)
+class CaseSource:
+    """Cases and which of them are used.
+
+    Attributes:
+        source: a .jsonl, .csv or .parquet file (.gz too), `hf:NAME[:SPLIT]`, or a set of `dicast data list`.
+        root: the folder of public sets; None for $DICAST_DATA.
+        fields: our column name -> theirs.
+        scale: lowest and highest score, where a row names none.
+        aspect: only cases of this aspect.
+        max_chars: only cases of at most so many characters in all.
+        no_ties: leave out cases whose human label is a tie.
+        no_refusals: leave out cases with a response that declines to answer.
+    """
+
+    source: str
+    root: Path | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
+    scale: Scale = (1, 5)
+    aspect: str | None = None
+    max_chars: int | None = None
+    no_ties: bool = False
+    no_refusals: bool = False
+
+    @property
+    def stem(self) -> str:
+        """The name of the file or set without endings, for the names of folders."""
+        return Path(self.source.replace(":", "-")).name.split(".")[0]
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON, for a run's manifest; paths are absolute."""
+        file, root = Path(self.source), self.root or os.environ.get("DICAST_DATA")
+        return asdict(self) | {
+            "source": str(file.absolute()) if file.is_file() else self.source,
+            "root": str(Path(root).absolute()) if root else None,
+            "scale": list(self.scale),
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "CaseSource":
+        """Read back from a manifest."""
+        root = Path(value["root"]) if value["root"] else None
+        return cls(**{**value, "root": root, "scale": tuple(value["scale"])})
+
+    def cases(self, rejects: Rejects | None = None) -> Iterator[Case]:
+        """The selected cases, one at a time; bad rows go to `rejects`, or the first one raises."""
+        from ..catalog import DATA_SETS, catalog
+
+        self.path()
+        if self.source in DATA_SETS:
+            cases = catalog.read(self.source, root=self.root)
+        else:
+            cases = read_cases(self.source, fields=self.fields, scale=self.scale, rejects=rejects)
+        return (case for case in cases if self._selects(case))
+
+    def _selects(self, case: Case) -> bool:
+        return (
+            (self.aspect is None or case.aspect == self.aspect)
+            and (self.max_chars is None or characters(case) <= self.max_chars)
+            and not (self.no_refusals and has_refusal(case))
+            and not (self.no_ties and is_tie(case))
+        )
+
+    def path(self) -> Path | None:
+        """The file or folder of the data; None on the hub.
+
+        Raises:
+            DataError: neither a file, nor a set of the catalogue, nor on the hub.
+        """
+        from ..catalog import DATA_SETS, catalog
+
+        if self.source in DATA_SETS:
+            return catalog.locate(self.source, self.root)
+        if self.source.startswith(HUB):
+            return None
+        if Path(self.source).is_file():
+            return Path(self.source)
+        is_path = os.sep in self.source or "." in self.source
+        reason = "there is no such file" if is_path else "no such file and no such set"
+        raise DataError(
+            f"--cases {self.source}: {reason}. Give a .jsonl, .csv or .parquet file, hf:NAME, or a set: dicast data "
+            "list"
+        )
+
+    def digest(self) -> str:
+        """SHA-256 of the data; the name of what is on the hub."""
+        path = self.path()
+        if path is None:
+            return self.source
+        if path.is_file():
+            return file_digest(path)
+        digests = [file_digest(file) for file in sorted(path.rglob("*")) if file.is_file()]
+        return hashlib.sha256("".join(digests).encode()).hexdigest()
+
+    def count(self) -> int | None:
+        """The number of selected cases; None where counting would take long."""
+        path = self.path()
+        if path is None or (path.is_file() and path.stat().st_size > COUNT_UP_TO):
+            return None
+        with tempfile.TemporaryDirectory() as folder, Rejects(Path(folder) / "rejects") as rejects:
+            return sum(1 for _ in self.cases(rejects))
+
+
+@dataclass(frozen=True)
+class StoredRows:
+    """Rows in memory that are written to a file before they are read, so that any later run can read them again.
+
+    Attributes:
+        text: the rows as JSON Lines.
+        options: the fields of the `CaseSource` that reads them.
+    """
+
+    text: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def digest(self) -> str:
+        """SHA-256 of the file that `store` writes."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @property
+    def stem(self) -> str:
+        return f"rows-{self.digest()[:8]}"
+
+    def store(self, path: Path) -> CaseSource:
+        """Write the rows, unless the file holds them already; the source that reads them."""
+        if not path.is_file() or file_digest(path) != self.digest():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, self.text)
+        return CaseSource(str(path), **self.options)
+
+
+Cases = str | Path | CaseSource | Iterable[Case | Mapping[str, Any]]  # or a pandas or polars data frame
+
+
+def case_source(cases: Any, **options: Any) -> CaseSource | StoredRows:
+    """The source of what a user gives as cases.
+
+    Args:
+        cases: a file, the name of a public set, `hf:NAME`, a CaseSource, a list of dicts or of Case, or a pandas or
+            polars DataFrame with the columns of a file.
+        options: fields of the CaseSource; None leaves a field as it is.
+
+    Raises:
+        DataError: rows that are neither dicts nor cases, or hold a value that JSON cannot.
+    """
+    set_options = {name: value for name, value in options.items() if value is not None}
+    if isinstance(cases, CaseSource):
+        return CaseSource(**{**cases.__dict__, **set_options})
+    if isinstance(cases, str | Path):
+        return CaseSource(str(cases), **set_options)
+    rows = [_json_row(number, row) for number, row in enumerate(_rows(cases), start=1)]
+    if not rows:
+        raise DataError("cases: there is no row. Give at least one.")
+    return StoredRows("".join(row + "\n" for row in rows), set_options)
+
+
+def _rows(cases: Any) -> Iterable[Any]:
+    """The rows of a data frame, or of any other iterable."""
+    if hasattr(cases, "to_dicts"):  # polars
+        return list(cases.to_dicts())
+    if hasattr(cases, "to_dict") and hasattr(cases, "columns"):  # pandas
+        return list(cases.to_dict("records"))
+    if isinstance(cases, Mapping) or not isinstance(cases, Iterable):
+        raise DataError(
+            f"cases: a {type(cases).__name__} is no collection of rows. Give a path, a list of dicts, a list of Case, "
+            "or a DataFrame."
+        )
+    return cases
+
+
+def _json_row(number: int, row: Any) -> str:
+    if isinstance(row, Case):
+        return row.model_dump_json()
+    if not isinstance(row, Mapping):
+        raise DataError(f"cases, row {number}: is a {type(row).__name__}. Give a dict or a Case.")
+    try:
+        values = {str(name): value for name, value in row.items() if not _is_missing(value)}
+        return json.dumps(values, ensure_ascii=False, allow_nan=False, default=_json_value)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"cases, row {number}: {error}. Give texts, numbers, lists and dicts.") from None
+
+
+def _is_missing(value: Any) -> bool:
+    """What data frames hold where a row has no value: None, NaN, NaT."""
+    return value is None or (isinstance(value, float) and math.isnan(value)) or str(value) in ("<NA>", "NaT")
+
+
+def _json_value(value: Any) -> Any:
+    """NumPy scalars and arrays as Python's own; records as dicts."""
+    for method in ("model_dump", "tolist", "isoformat"):
+        if hasattr(value, method):
+            return getattr(value, method)()
+    raise TypeError(f"a {type(value).__name__} is not JSON")
+
+
+def characters(case: Case) -> int:
+    """Characters of the request, the turns before it, and all candidates."""
+    texts = (case.query, *(turn.text for turn in case.history), *(candidate.text for candidate in case.candidates))
+    return sum(map(len, texts))
+
+
+def is_tie(case: Case) -> bool:
+    """Whether the human label says that neither of the two is better."""
+    return case.label is not None and case.label.winner == "tie"

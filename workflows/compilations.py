@@ -1,0 +1,154 @@
+"""A judge compiled against human labels: the judge file, its page and its evidence in one folder."""
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from ..engines.ledger import Budget
+from ..errors import BudgetSpent, DeclarationError, RunError
+from ..judging import Judge, build
+from ..judging.registry import JUDGE_SUFFIX
+from ..optimizers.compile import Compiled, Compiler, TooFewLabels
+from ..optimizers.evidence import Interrupted, ProgressCallbacks
+from ..optimizers.recipe import Baseline, Recipe, read_recipe, recipe
+from .case_source import Cases, case_source
+from .interrupts import delayed_interrupt
+from .judge_spec import JudgeSpec, has_models, judge_spec
+from .preflight import as_budget, exclude_training_cases, prepare_models, read_sample, stored, workers_of
+from .progress import SILENT, Progress
+from .reports import write_compilation_page
+
+
+@dataclass(frozen=True)
+class CompileRun:
+    """How a compilation ended.
+
+    Attributes:
+        folder: holds everything that was written.
+        status: "complete"; "stopped", "budget" or "too few labels" before the test.
+        message: why it ended, if not complete.
+        judge_file: the compiled judge; before the test, the best judge so far; None if there is none.
+        compiled: judge, result and certificate, if complete.
+        page: the page, if complete and the extra `report` is installed.
+    """
+
+    folder: Path
+    status: Literal["complete", "stopped", "budget", "too few labels"]
+    message: str = ""
+    judge_file: Path | None = None
+    compiled: Compiled | None = None
+    page: Path | None = None
+
+
+def compile(
+    judge: str | Path | Judge | JudgeSpec,
+    cases: Cases,
+    *,
+    out: str | Path | None = None,
+    lm: str | None = None,
+    recipe_file: str | Path | None = None,
+    limit: int | None = None,
+    workers: int | None = None,
+    budget: Budget | str | None = None,
+    skip_bad: bool = False,
+    must_resume: bool = False,
+    progress: Progress = SILENT,
+    stop: threading.Event | None = None,
+    **steps: Any,
+) -> CompileRun:
+    """Compile a judge against labelled cases, or continue: fit, search, certify, and test once on unseen cases.
+
+    Args:
+        judge: as of `dicast.run`; `dicast.cascade` certifies several.
+        cases: labelled cases, as of `dicast.run`.
+        out: the folder; by default compiled/JUDGE-CASES.
+        lm: `provider/model`, or `role=provider/model,...`.
+        recipe_file: a YAML file of the steps.
+        limit: this many cases, sampled with the recipe's seed.
+        workers: cases judged at once.
+        budget: limits, as in "calls=1000,minutes=30".
+        skip_bad: leave bad rows out, in the folder's rejects.jsonl.
+        must_resume: raise where the folder holds no compilation to continue.
+        progress: callbacks.
+        stop: once set, no new case starts; what is done is kept.
+        steps: fields of `dicast.Recipe` that differ from the recipe file, or from the default recipe.
+
+    Raises:
+        DeclarationError: a judge, parameter or recipe that does not fit.
+        DataError: cases that cannot be read, or that the judge was compiled on.
+        RunError: the folder holds another compilation, or none to continue.
+    """
+    spec, source = judge_spec(judge, lm), case_source(cases)
+    changed = {name: value for name, value in steps.items() if value is not None}
+    chosen = read_recipe(Path(recipe_file), **changed) if recipe_file else recipe("compile", changed)
+    folder = Path(out) if out is not None else Path("compiled") / f"{spec.title}-{source.stem}"
+    if must_resume and not (folder / "compile.json").exists():
+        raise RunError(f"--resume: {folder} holds no compilation. Leave --resume out to start one.")
+    built, stop = spec.build(), stop or threading.Event()
+    baseline = _baseline(chosen.baseline, built)
+    prepare_models(built, *_other_models(chosen), progress=progress)
+    labelled = read_sample(
+        stored(source, folder), folder, limit, chosen.seed if limit else None, skip_bad=skip_bad, progress=progress
+    )
+    labelled = exclude_training_cases(labelled, spec.name, progress)
+    progress.start(None, 0)
+    try:
+        compiler = Compiler(
+            built, labelled, folder, chosen, baseline=baseline, workers=workers or workers_of(built),
+            budget=as_budget(budget), progress=ProgressCallbacks(progress.step, progress.verdict, stop),
+        )  # fmt: skip
+    except TooFewLabels as error:
+        return CompileRun(folder, "too few labels", str(error))
+    path = folder / f"{spec.title}{JUDGE_SUFFIX}"
+    try:
+        with delayed_interrupt(stop):
+            compiled = compiler.run()
+    except Interrupted:
+        return CompileRun(folder, "stopped", "", _save_best(compiler, path))
+    except BudgetSpent as error:
+        return CompileRun(folder, "budget", str(error), _save_best(compiler, path))
+    compiled.save(path)
+    return CompileRun(folder, "complete", "", path, compiled, _page(folder, progress))
+
+
+def _baseline(baseline: Baseline | None, judge: Judge) -> Judge | None:
+    """The judge of the recipe's baseline, answered by the model of the compiled judge's first stage if it has none.
+
+    None where it is that judge itself, or needs a model and the compiled judge has none.
+    """
+    if baseline is None:
+        return None
+    built, stages = build(baseline.judge, **baseline.set), judge.stages()
+    same = (built.name, built.settings()) == (judge.name, judge.settings())
+    if same or (built.stages() and not stages):
+        return None
+    if not has_models(built):
+        for stage in built.stages():
+            stage.use(stages[0].model, trusted=stages[0].trusted)
+    built.name = baseline.title
+    return built
+
+
+def _other_models(chosen: Recipe) -> list[str]:
+    """The models that a recipe names beside the judge's."""
+    searched = [value for name, values in chosen.space.items() if name.partition(".")[0] == "model" for value in values]
+    return [*map(str, searched), *([chosen.prompt_lm] if chosen.prompts != "none" and chosen.prompt_lm else [])]
+
+
+def _save_best(compiler: Compiler, path: Path) -> Path | None:
+    """Save the best judge so far, if a step is finished."""
+    best = compiler.best_so_far()
+    if best is None:
+        return None
+    best.save(path)
+    return path
+
+
+def _page(folder: Path, progress: Progress) -> Path | None:
+    """Write the page into the folder; none, with a notice, without the extra `report`."""
+    try:
+        return write_compilation_page(folder).path
+    except DeclarationError as error:
+        progress.notice(str(error))
+        return None

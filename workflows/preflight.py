@@ -1,0 +1,102 @@
+"""What happens before the first case: models made ready, cases sampled, the manifest's facts."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from ..data import Case, Rejects
+from ..data.split import sample
+from ..engines.cache import configure_cache
+from ..engines.ledger import Budget
+from ..engines.models import default_workers, prepare
+from ..errors import DataError, DeclarationError
+from ..judging.judge_file import read
+from ..judging.module_base import StagedModule
+from ..judging.registry import JUDGE_SUFFIX
+from ..optimizers.fingerprints import exclude_seen
+from .case_source import ROWS, CaseSource, StoredRows
+from .progress import Progress
+
+
+def prepare_models(judge: StagedModule, *others: str, progress: Progress) -> None:
+    """Make the models of a judge's stages, and `others`, ready before the first case."""
+    configure_cache()
+    for model in models_of(judge, others):
+        prepare(model, progress.download)
+
+
+def models_of(judge: StagedModule, others: Iterable[str] = ()) -> list[str]:
+    """The model strings that a judge is bound to, then the others, each once."""
+    return [model for model in dict.fromkeys([*(stage.model for stage in judge.stages()), *others]) if model]
+
+
+def workers_of(judge: StagedModule) -> int:
+    """Cases judged at once by default, as the engines of its models say."""
+    return default_workers(models_of(judge))
+
+
+def as_budget(budget: "Budget | str | None") -> Budget:
+    """A budget; text as in `calls=1000,minutes=30`. Raises DeclarationError for other text."""
+    if isinstance(budget, Budget):
+        return budget
+    try:
+        return Budget.parse(budget or "")
+    except ValueError as error:
+        raise DeclarationError(f"budget {error}") from None
+
+
+def stored(source: CaseSource | StoredRows, folder: Path) -> CaseSource:
+    """The source itself; rows of memory are written into the folder first."""
+    return source if isinstance(source, CaseSource) else source.store(folder / ROWS)
+
+
+def read_sample(
+    source: CaseSource, folder: Path, limit: int | None, seed: int | None, *, skip_bad: bool, progress: Progress
+) -> list[Case]:
+    """The cases; with `limit`, the first ones, or a random sample by `seed`.
+
+    Args:
+        folder: takes `rejects.jsonl`, with the bad rows, if `skip_bad`.
+        skip_bad: leave out bad rows; the first one raises otherwise.
+
+    Raises:
+        DataError: no case.
+    """
+    if skip_bad:
+        folder.mkdir(parents=True, exist_ok=True)
+        with Rejects(folder / "rejects.jsonl") as rejects:
+            cases = list(sample(source.cases(rejects), limit, seed))
+        if rejects.count:
+            progress.notice(f"{rejects.count:,} bad rows are in {rejects.path}")
+    else:
+        cases = list(sample(source.cases(), limit, seed))
+    if not cases:
+        raise DataError(f"--cases {source.source}: holds no case, or none that the options leave. Give others.")
+    return cases
+
+
+def exclude_training_cases(cases: list[Case], judge: str, progress: Progress) -> list[Case]:
+    """The cases that a judge file was not compiled on; all of them for any other judge.
+
+    Raises:
+        DataError: none is left.
+    """
+    if not judge.endswith(JUDGE_SUFFIX):
+        return cases
+    left = exclude_seen(cases, read(judge).training.get("cases"))
+    count = len(cases) - len(left)
+    if not left:
+        raise DataError(
+            f"--cases: {judge} was compiled on all of these {count:,} cases. Give cases that are new to it."
+        )
+    if count:
+        progress.notice(f"{judge} was compiled on {count:,} of these {len(cases):,} cases; they are excluded.")
+    return left
+
+
+def run_facts() -> dict[str, Any]:
+    """The time and the versions, for a manifest."""
+    versions = {name: version(name) for name in ("dicast", "dspy", "litellm", "pydantic")}
+    return {"started": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions}

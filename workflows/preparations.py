@@ -1,0 +1,182 @@
+"""Cases that are rewritten before they are judged: anonymised, summarised."""
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from ..data import Case, Rejects, Usage
+from ..data.split import sample
+from ..engines.jsonl import ResumableJsonl
+from ..engines.ledger import Budget, Ledger, charge_to
+from ..engines.models import Roles
+from ..engines.parallel import stream
+from ..errors import BudgetSpent, ExecutionError, RunError
+from ..preparation.registry import build_preparation
+from .case_source import Cases, case_source
+from .interrupts import delayed_interrupt
+from .preflight import as_budget, prepare_models, run_facts, stored, workers_of
+from .progress import SILENT, Progress
+
+ENDING = ".jsonl"
+
+
+@dataclass(frozen=True)
+class PrepareRun:
+    """How a preparation ended.
+
+    Attributes:
+        out: the file of prepared cases.
+        status: "complete", "stopped", "budget", or "failures" where single cases failed.
+        message: why it ended, if by the budget.
+        prepared: cases prepared by this call.
+        cases: cases in the file.
+        failed: cases that failed; they are in `rejects`, and are tried again by the next call.
+        bad_rows: rows that could not be read; they are in `bad_rows_path`.
+        usage: what this call spent, by stage.
+    """
+
+    out: Path
+    status: Literal["complete", "stopped", "budget", "failures"]
+    message: str = ""
+    prepared: int = 0
+    cases: int = 0
+    failed: int = 0
+    bad_rows: int = 0
+    usage: Mapping[str, Usage] = field(default_factory=dict)
+
+    @property
+    def rejects(self) -> Path:
+        return PreparedCases(self.out).rejects
+
+    @property
+    def bad_rows_path(self) -> Path:
+        return self.out.with_suffix(".bad_rows.jsonl")
+
+
+class PreparedCases(ResumableJsonl):
+    """The file of prepared cases, `NAME.jsonl`, with `NAME.manifest.json` and `NAME.rejects.jsonl`.
+
+    Raises:
+        RunError: a name with another ending.
+    """
+
+    def __init__(self, path: Path) -> None:
+        if path.suffix != ENDING:
+            raise RunError(f"{path}: the cases are written as JSON lines. Give a name that ends in {ENDING}.")
+        manifest, lock = path.with_suffix(".manifest.json"), path.with_name(f".{path.name}.lock")
+        super().__init__(path, manifest, lock, location=path, content="prepared cases")
+
+    @property
+    def rejects(self) -> Path:
+        return self.lines.with_suffix(".rejects.jsonl")
+
+    def finished(self) -> Iterator[str]:
+        """The ids of the prepared cases."""
+        with self.lines.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, start=1):
+                try:
+                    yield str(json.loads(line)["id"])
+                except (ValueError, KeyError, TypeError):
+                    raise RunError(
+                        f"{self.lines} line {number}: not a case. Delete the line; the case is prepared again."
+                    ) from None
+
+
+def prepare(
+    preparation: str,
+    cases: Cases,
+    out: str | Path,
+    *,
+    lm: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    limit: int | None = None,
+    seed: int | None = None,
+    workers: int | None = None,
+    budget: Budget | str | None = None,
+    skip_bad: bool = False,
+    progress: Progress = SILENT,
+    stop: threading.Event | None = None,
+) -> PrepareRun:
+    """Rewrite cases into a .jsonl file, or continue; cases that failed are tried again.
+
+    Args:
+        preparation: names of `dicast list`, several with a comma, as in "anonymise,summarise".
+        cases: as of `dicast.run`.
+        out: the file of prepared cases, which every function here takes as cases.
+        lm: `provider/model`, or `role=provider/model,...`.
+        settings: parameters by name.
+        limit: this many cases: the first, or with `seed` a random sample.
+        seed: of the sample.
+        workers: cases at once.
+        budget: limits, as in "calls=1000,minutes=30".
+        skip_bad: leave bad rows out.
+        progress: callbacks.
+        stop: once set, no new case starts; what is done is kept.
+
+    Raises:
+        DeclarationError: an unknown preparation, parameter or model.
+        RunError: the file holds cases that were prepared in another way, or is in use.
+        Infrastructure: case after case failed at the server; what is done is kept.
+    """
+    path, roles = Path(out), Roles.parse(lm) if lm else Roles({})
+    program = build_preparation(preparation, **(settings or {})).bind(roles)
+    given = case_source(cases)
+    file, ledger, message = PreparedCases(path), Ledger(budget=as_budget(budget)), ""
+    stop = stop or threading.Event()
+
+    def attempt(case: Case) -> Case | ExecutionError:
+        try:
+            return program(case)  # type: ignore[no-any-return]
+        except BudgetSpent:
+            raise
+        except ExecutionError as error:
+            return error
+
+    prepare_models(program, progress=progress)
+    failures, bad_rows = _Failures(file.rejects), Rejects(path.with_suffix(".bad_rows.jsonl"))
+    with file.locked(), bad_rows:
+        source = stored(given, path.with_suffix(""))
+        identity = {
+            "with": program.name, "settings": program.settings(), "lm": str(roles), "data": source.digest(),
+            "seed": seed, "limit": limit if seed is not None else None, "aspect": source.aspect,
+        }  # fmt: skip
+        before = file.open({"identity": identity, "cases": source.source, **run_facts()})
+        chosen = file.missing(sample(source.cases(bad_rows if skip_bad else None), limit, seed))
+        failures.path.unlink(missing_ok=True)
+        workers = workers or workers_of(program)
+        with charge_to(ledger), delayed_interrupt(stop), file.append() as lines:
+            progress.start(limit or source.count(), before)
+            try:
+                for case, result in stream(attempt, chosen, workers=workers, stop=stop, failed=_server_failure):
+                    if isinstance(result, ExecutionError):
+                        failures.add(case.id, result)
+                    else:
+                        file.add(lines, result.id, result.model_dump_json())
+                    progress.prepared(failures.count)
+            except BudgetSpent as error:
+                message = str(error)
+    status: Literal["complete", "stopped", "budget", "failures"] = (
+        "budget" if message else "stopped" if stop.is_set() else "failures" if failures.count else "complete"
+    )
+    done = len(file.done)
+    return PrepareRun(path, status, message, done - before, done, failures.count, bad_rows.count, ledger.stages)
+
+
+class _Failures:
+    """A JSON Lines file of the cases that failed: `{"id", "reason", "error"}`; there is none without failures."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.count = path, 0
+
+    def add(self, case_id: str, error: ExecutionError) -> None:
+        with self.path.open("a", encoding="utf-8") as file:
+            line = {"id": case_id, "reason": error.reason, "error": str(error)}
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        self.count += 1
+
+
+def _server_failure(result: Case | ExecutionError) -> str:
+    return str(result) if isinstance(result, ExecutionError) and result.reason == "infrastructure" else ""

@@ -1,0 +1,153 @@
+"""The page of one run or several: plots, and the cases where judge and human labels disagree."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..data import Case
+from ..errors import DeclarationError, DicastError, RunError
+from ..evaluation.disagreements import disagreements
+from ..optimizers.compile_folder import is_compilation, read_compilation
+from .case_source import CaseSource
+from .evaluations import AnyRun, compare, evaluate, open_run
+from .progress import SILENT, Progress
+from .runs import Run
+
+if TYPE_CHECKING:
+    from ..report import RunReport
+
+PAGE = "report.html"
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page that was written.
+
+    Attributes:
+        path: the file.
+        size: in bytes.
+        titles: what it is about: the names of the runs, or the folder of the compilation.
+        is_compilation: whether it is about a compilation.
+    """
+
+    path: Path
+    size: int
+    titles: tuple[str, ...]
+    is_compilation: bool = False
+
+
+def report(
+    runs: AnyRun | Sequence[AnyRun],
+    out: str | Path = PAGE,
+    *,
+    title: str | None = None,
+    cases: CaseSource | None = None,
+    most: int = 200,
+    seed: int = 0,
+    where: Mapping[str, str] | None = None,
+    progress: Progress = SILENT,
+    **options: Any,
+) -> Page:
+    """Write one self-contained page about runs, the first of which is compared with each other, or of a compilation.
+
+    Args:
+        runs: a run or several: folders, .jsonl files of verdicts, or what `dicast.run` returned; or the folder of one
+            compilation.
+        out: the page; a name that ends in .md is written as Markdown, without plots and cases.
+        cases: where the texts are, if they are no longer where the run read them.
+        most: cases shown of each run, the strongest disagreements first.
+        seed: of everything that is resampled.
+        where: of .jsonl files, only rows whose fields have these values.
+        options: more options of `dicast.evaluate`.
+
+    Raises:
+        RunError: the page cannot be written, or a run holds no verdict.
+        DeclarationError: the extra `report` is not installed.
+    """
+    from ..report import runs_html, runs_markdown
+
+    paths = [runs] if isinstance(runs, Run | str | Path) else list(runs)
+    compiled = [run for run in paths if not isinstance(run, Run) and is_compilation(Path(run))]
+    if compiled and len(paths) > 1:
+        raise DeclarationError(
+            f"report: {compiled[0]} is a compilation, and {len(paths) - 1} more were given with it. Give it alone: its "
+            "page is of one compilation, with every judge of its test part; runs have a page of their own."
+        )
+    if compiled:
+        return write_compilation_page(Path(compiled[0]), Path(out), title=title)
+    opened = [open_run(run, where) for run in paths]
+    names, out = run_names(opened), Path(out)
+    reports = [
+        _run_report(run, name, cases, most, progress, {**options, "seed": seed})
+        for run, name in zip(opened, names, strict=True)
+    ]
+    comparisons = [comparison for comparison in compare(opened, names=names, seed=seed) if comparison.cases]
+    render = runs_markdown if out.suffix == ".md" else runs_html
+    return write_page(out, render(reports, comparisons, title=title or "Judge report", now=timestamp()), names)
+
+
+def write_compilation_page(folder: Path, out: Path | None = None, *, title: str | None = None) -> Page:
+    """Write the page of a compilation: what was learned, and whether the compiled judge is better.
+
+    Args:
+        out: the page; by default report.html in the folder.
+
+    Raises:
+        RunError: the compilation has no test result yet, a file of it is damaged, or the page cannot be written.
+        DeclarationError: the extra `report` is not installed.
+    """
+    from ..report import compilation_html, compilation_markdown
+
+    out, compilation = out or folder / PAGE, read_compilation(folder)
+    render = compilation_markdown if out.suffix == ".md" else compilation_html
+    text = render(compilation, title=title or f"{compilation.judge_name}, compiled", now=timestamp())
+    return write_page(out, text, [str(folder)], is_compilation=True)
+
+
+def run_names(runs: Sequence[AnyRun]) -> list[str]:
+    """The runs' folder names; whole paths where two are the same."""
+    paths = [run.path if isinstance(run, Run) else Path(run) for run in runs]
+    names = [path.name or str(path) for path in paths]
+    return names if len(set(names)) == len(names) else list(map(str, paths))
+
+
+def timestamp() -> str:
+    """The time of a page, in words."""
+    return f"{datetime.now(UTC):%d %B %Y, %H:%M} UTC"
+
+
+def write_page(out: Path, text: str, titles: Sequence[str], *, is_compilation: bool = False) -> Page:
+    """Write a page; raises RunError when that is not possible."""
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise RunError(f"--out {out}: cannot be written ({error.strerror}). Give another file.") from None
+    return Page(out, len(text.encode()), tuple(titles), is_compilation)
+
+
+def _run_report(
+    run: Run, name: str, cases: CaseSource | None, most: int, progress: Progress, options: dict[str, Any]
+) -> "RunReport":
+    from ..report import Disagreement, RunReport
+
+    evaluation = evaluate(run, **options)
+    ids = disagreements(run.arrays, most)
+    listed = frozenset(ids)
+    verdicts = {judged.case_id: judged for judged in run if judged.case_id in listed} if ids else {}
+    texts = _texts(run, cases, listed, progress)
+    return RunReport(name, evaluation, [Disagreement(verdicts[case_id], texts.get(case_id)) for case_id in ids])
+
+
+def _texts(run: Run, cases: CaseSource | None, ids: frozenset[str], progress: Progress) -> dict[str, Case]:
+    """The cases of these ids, read again; none, with a notice, where they cannot be read."""
+    source = cases or run.source
+    if source is None or not ids:
+        return {}
+    try:
+        return {case.id: case for case in source.cases() if case.id in ids}
+    except DicastError as error:
+        progress.notice(f"report: the page has no texts of {run.name}: {error}")
+        return {}
