@@ -255,8 +255,8 @@ def test_another_model_and_other_versions_are_told(here, capsys):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--judge", "tone.judge.json"], "--judge needs --cases with fresh labels"),
-        (["--judge", "direct", "--cases", "fresh.jsonl"], "--judge direct: only a judge file knows how it agreed."),
+        (["--judge", "tone.judge.json"], "--judge needs --cases with new labels"),
+        (["--judge", "direct", "--cases", "fresh.jsonl"], "--judge direct: only a judge file records how it agreed."),
         (["--judge", "tone.judge.json", "--cases", "fresh.jsonl"], "its training record holds no accuracy (after:"),
         (["--judge", "good.judge.json", "--cases", "texts.jsonl"], "--cases texts.jsonl: no pair or choice with a"),
     ],
@@ -290,11 +290,11 @@ def test_check_leaves_out_the_cases_that_the_judge_was_made_of(here, capsys):
     pairs(here, 27, 3)
     cases = [case for case in dicast.read_cases("fresh.jsonl") if case.label is not None]
     code, server = check(27, 30, "--margin", "0.2", cases=case_fingerprints(cases[:10]))
-    assert "tone.judge.json was made of 10 of these 30 cases; they are left out." in capsys.readouterr().err
+    assert "tone.judge.json was compiled on 10 of these 30 cases; they are excluded." in capsys.readouterr().err
     assert len(server.bodies) == 2 * 20
     assert code == 2
     assert check(27, 30, cases=case_fingerprints(cases[::-1]))[0] == 3
-    assert "was made of all these 30 cases. Give some that are new to it." in capsys.readouterr().err
+    assert "was compiled on all these 30 cases. Give cases that are new to it." in capsys.readouterr().err
 
 
 def test_check_takes_the_cases_that_the_judge_was_compiled_on(here, capsys):

@@ -595,6 +595,7 @@ def test_a_judge_file_sits_on_a_panel(cases, capsys):
 
 
 def test_a_judge_file_without_an_lm_takes_the_usual_one(cases):
+    from dicast.workflows import JudgeSpec
 
     save(build("direct"), "tone.judge.json")
     judge = JudgeSpec("tone.judge.json").build()
