@@ -26,7 +26,7 @@ Rng = np.random.Generator
 Array = NDArray[Any]
 SIZES = (50, 200, 1000)
 IN_GROUP = 4
-COMMON = 0.6  # share of the latent variance that cases of a group have in common
+COMMON = 0.6  # proportion of the latent variance that cases of a group have in common
 # People's scores 1..5 against the judge's: P(people = i, judge = j).
 SCORES = np.exp(-0.9 * np.abs(np.subtract.outer(np.arange(5), np.arange(5)))) * np.outer(
     (1, 2, 3, 4, 2), (1, 1, 2, 3, 3)
@@ -67,9 +67,9 @@ def latent(rng: Rng, n: int, common: float = COMMON) -> Array:
 
 def two_judges(rng: Rng, n: int, first: float, second: float, common: float = 0.0) -> tuple[Array, Array]:
     """Whether each of two judges of these accuracies is right; half of the latent variance is the case's."""
-    case, one, other = (latent(rng, n, common) for _ in range(3))
+    case, third, other = (latent(rng, n, common) for _ in range(3))
     half = math.sqrt(0.5)
-    return half * (case + one) < stats.norm.ppf(first), half * (case + other) < stats.norm.ppf(second)
+    return half * (case + third) < stats.norm.ppf(first), half * (case + other) < stats.norm.ppf(second)
 
 
 def normals(rng: Rng, n: int, rho: float, common: float = 0.0) -> tuple[Array, Array]:
@@ -138,14 +138,14 @@ def kappa_of(rng: Rng, n: int, common: float) -> Estimate:
     return bootstrap_table(kappa, *labels(rng, n, common), 2, groups, seed=seed_of(rng))
 
 
-def share_of(rng: Rng, n: int, p: float, common: float, *, told: bool = True) -> Estimate:
-    return proportion(latent(rng, n, common) < stats.norm.ppf(p), groups_of(n) if common and told else None)
+def share_of(rng: Rng, n: int, p: float, common: float, *, grouped: bool = True) -> Estimate:
+    return proportion(latent(rng, n, common) < stats.norm.ppf(p), groups_of(n) if common and grouped else None)
 
 
 def mean_of(rng: Rng, n: int, common: float) -> Estimate:
     """Scores 1..5, more high ones than low ones; groups are prompts, hard and easy."""
-    given = np.digitize(latent(rng, n, common), stats.norm.ppf(np.cumsum(MARGIN)[:-1])) + 1
-    return mean(given, groups_of(n) if common else None)
+    values = np.digitize(latent(rng, n, common), stats.norm.ppf(np.cumsum(MARGIN)[:-1])) + 1
+    return mean(values, groups_of(n) if common else None)
 
 
 MARGIN = np.array([0.05, 0.1, 0.15, 0.3, 0.4])
@@ -201,7 +201,7 @@ INTERVALS = {
 }
 # What goes wrong, and where this room's methods end.
 WARNINGS = {
-    "share 0.6, groups not told": Interval(lambda rng, n: share_of(rng, n, 0.6, COMMON, told=False), 0.6, 4000),
+    "share 0.6, without groups": Interval(lambda rng, n: share_of(rng, n, 0.6, COMMON, grouped=False), 0.6, 4000),
     "share 0.99": Interval(lambda rng, n: share_of(rng, n, 0.99, 0), 0.99, 4000),
     "Pearson of long-tailed scores": Interval(
         correlated(pearson, lambda rng, n: tuple(np.exp(side) for side in normals(rng, n, 0.6))),  # type: ignore[arg-type, return-value]
@@ -213,12 +213,14 @@ WARNINGS = {
 def swapped(rng: Rng, n: int) -> float:
     """Two judges that go with people equally well."""
     people = rng.normal(size=n)
-    one, other = (0.6 * people + 0.8 * rng.normal(size=n) for _ in range(2))
-    return permutation_statistic(lambda given: spearman(given, people), one, other, resamples=199, seed=seed_of(rng))
+    measured, other = (0.6 * people + 0.8 * rng.normal(size=n) for _ in range(2))
+    return permutation_statistic(
+        lambda values: spearman(values, people), measured, other, resamples=199, seed=seed_of(rng)
+    )
 
 
-def flipped(rng: Rng, n: int, common: float, *, told: bool = True) -> float:
-    groups = groups_of(n) if common and told else None
+def flipped(rng: Rng, n: int, common: float, *, grouped: bool = True) -> float:
+    groups = groups_of(n) if common and grouped else None
     return permutation(*two_judges(rng, n, 0.75, 0.75, common), groups, resamples=399, seed=seed_of(rng))
 
 
@@ -237,16 +239,18 @@ TESTS = {
     "non-inferiority at the margin, groups": Test(lambda rng, n: worse(rng, n, COMMON), 4000),
 }
 WRONG_TESTS = {
-    "McNemar, exact, groups not told": Test(lambda rng, n: mcnemar(*two_judges(rng, n, 0.75, 0.75, COMMON)).p, 4000),
+    "McNemar, exact, without groups": Test(lambda rng, n: mcnemar(*two_judges(rng, n, 0.75, 0.75, COMMON)).p, 4000),
 }
 
 
 def coverage(interval: Interval, n: int, repetitions: int, seed: int = 0) -> tuple[float, float]:
     """How often the truth is inside, and the mean length; an interval that is not defined does not hold it."""
     rng = np.random.default_rng([seed, n])
-    found = [interval.draw(rng, n) for _ in range(repetitions)]
-    lengths = [one.high - one.low for one in found]
-    return float(np.mean([one.low <= interval.truth <= one.high for one in found])), float(np.nanmean(lengths))
+    intervals = [interval.draw(rng, n) for _ in range(repetitions)]
+    lengths = [estimate.high - estimate.low for estimate in intervals]
+    return float(np.mean([estimate.low <= interval.truth <= estimate.high for estimate in intervals])), float(
+        np.nanmean(lengths)
+    )
 
 
 def level(test: Test, n: int, repetitions: int, seed: int = 0) -> float:
@@ -263,14 +267,14 @@ def main() -> None:
     print("| --- |" + " --- |" * (len(SIZES) + 2))
     for name, interval in (INTERVALS | WARNINGS).items():
         times = interval.repetitions // parts
-        told = [f"{held:.3f} ({length:.3f})" for held, length in (coverage(interval, n, times) for n in SIZES)]
-        print(f"| {name} | {' | '.join(told)} | {times} | {2 * math.sqrt(0.95 * 0.05 / times):.3f} |", flush=True)
+        cells = [f"{covered:.3f} ({length:.3f})" for covered, length in (coverage(interval, n, times) for n in SIZES)]
+        print(f"| {name} | {' | '.join(cells)} | {times} | {2 * math.sqrt(0.95 * 0.05 / times):.3f} |", flush=True)
     print(f"\n| 5 % test | {' | '.join(f'n = {n}' for n in SIZES)} | repetitions | ± 2 s.e. |")
     print("| --- |" + " --- |" * (len(SIZES) + 2))
     for name, test in (TESTS | WRONG_TESTS).items():
         times = test.repetitions // parts
-        told = [f"{level(test, n, times):.3f}" for n in SIZES]
-        print(f"| {name} | {' | '.join(told)} | {times} | {2 * math.sqrt(0.95 * 0.05 / times):.3f} |", flush=True)
+        cells = [f"{level(test, n, times):.3f}" for n in SIZES]
+        print(f"| {name} | {' | '.join(cells)} | {times} | {2 * math.sqrt(0.95 * 0.05 / times):.3f} |", flush=True)
     print("\nShare of repetitions in which the interval holds the truth (mean length), or in which the test rejects.")
 
 

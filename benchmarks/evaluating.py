@@ -85,19 +85,19 @@ def measured(command: list[str]) -> tuple[float, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--verdicts", type=int, default=100_000)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     print(
         "| run | command | seconds | times reading the JSON | most memory so far, MB |\n| --- | --- | --- | --- | --- |"
     )
     with tempfile.TemporaryDirectory() as name:
         for kind in ("pairs", "texts"):
             run = Path(name) / kind
-            write_run(run, given.verdicts, texts=kind == "texts")
+            write_run(run, arguments.verdicts, texts=kind == "texts")
             limit = seconds_to_read(run / "verdicts.jsonl")
             for command in (["evaluate", str(run)], ["report", str(run), "--out", str(run / "report.html")]):
                 seconds, memory = measured(command)
-                told = f"{seconds:.1f} | {seconds / limit:.1f} | {memory:.0f}"
-                print(f"| {given.verdicts:,} {kind} | {command[0]} | {told} |")
+                cells = f"{seconds:.1f} | {seconds / limit:.1f} | {memory:.0f}"
+                print(f"| {arguments.verdicts:,} {kind} | {command[0]} | {cells} |")
 
 
 if __name__ == "__main__":

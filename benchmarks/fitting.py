@@ -49,7 +49,7 @@ def simulated(n: int, criteria: int, seed: int) -> tuple[list[Case], list[Verdic
     return cases, verdicts
 
 
-def plain(evidence: PairEvidence) -> None:
+def unpacked(evidence: PairEvidence) -> None:
     """One fit with all features, by BFGS."""
     x = evidence.odd / np.sqrt(np.square(evidence.odd).mean(axis=0))
     z = (evidence.even - evidence.even.mean(axis=0)) / evidence.even.std(axis=0)
@@ -58,8 +58,8 @@ def plain(evidence: PairEvidence) -> None:
 
     def objective(both: np.ndarray) -> tuple[float, np.ndarray]:
         t = np.exp(np.clip(design @ both[x.shape[1] :], *THRESHOLDS))
-        told = outcomes(x @ both[: x.shape[1]], t)
-        loss, by_m, by_t = (np.einsum("nk,kn->n", evidence.proportions, each) for each in told)
+        results = outcomes(x @ both[: x.shape[1]], t)
+        loss, by_m, by_t = (np.einsum("nk,kn->n", evidence.proportions, part) for part in results)
         gradient = np.r_[by_m @ x, (by_t * t) @ design]
         return loss.sum() + penalty @ np.square(both) / 2, gradient + penalty * both
 
@@ -76,12 +76,12 @@ def measured(n: int, criteria: int, rounds: int) -> str:
     """A row of the table."""
     cases, verdicts = simulated(n, criteria, seed=n)
     evidence = PairEvidence(cases, verdicts, length=False)
-    works: list[Callable[[], object]] = [lambda: fit(cases, verdicts), lambda: plain(evidence)]
+    works: list[Callable[[], object]] = [lambda: fit(cases, verdicts), lambda: unpacked(evidence)]
     times = [[seconds(work) for work in works] for _ in range(rounds + 1)][1:]  # the first one imports
-    whole, one = (statistics.median(side) for side in zip(*times, strict=True))
+    whole, single = (statistics.median(side) for side in zip(*times, strict=True))
     features, candidates = f"{len(evidence.names)} + {len(evidence.even_names)}", len(evidence.plans())
     counts = f"{n:>6,}  {features:>8}  {candidates:>10}  {candidates * FITS:>5,}"
-    return f"{counts}  {whole:>6.3f}  {1000 * one:>9.1f}  {whole / one:>5.0f}"
+    return f"{counts}  {whole:>6.3f}  {1000 * single:>9.1f}  {whole / single:>5.0f}"
 
 
 def _logistic(x: float) -> float:
@@ -93,11 +93,11 @@ def main() -> None:
     parser.add_argument("--pairs", default="50,200,1000", help="how many, comma-separated")
     parser.add_argument("--criteria", default="1,3", help="that are scored, comma-separated; more are more features")
     parser.add_argument("--rounds", type=int, default=5)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     print(f"{'pairs':>6}  {'features':>8}  {'candidates':>10}  {'fits':>5}  {'fit, s':>6}  {'plain, ms':>9}  ratio")
-    for criteria in map(int, given.criteria.split(",")):
-        for n in map(int, given.pairs.split(",")):
-            print(measured(n, criteria, given.rounds), flush=True)
+    for criteria in map(int, arguments.criteria.split(",")):
+        for n in map(int, arguments.pairs.split(",")):
+            print(measured(n, criteria, arguments.rounds), flush=True)
     print("features: that turn over with the pair + that stay")
 
 

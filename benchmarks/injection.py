@@ -49,7 +49,7 @@ from dicast.stats.proportions import Proportion
 from dicast.workflows import CaseSource
 
 ATTACKS = Path(str(files("dicast.catalog.sets") / "attacks.jsonl"))
-ARMS = ("fence", "plain")
+ARMS = ("fence", "no fence")
 Verdicts = Mapping[tuple[str, str], Judged]  # by pair and attack
 CLEAN, CONTROL = "clean", "control"
 MARK = " + "  # between the ids of a pair and its attack
@@ -67,16 +67,16 @@ class Attack:
     text: str
 
 
-def read_attacks(wanted: str = "all") -> list[Attack]:
+def read_attacks(selected: str = "all") -> list[Attack]:
     """The attacks and controls, or those of some names and kinds ("json-a,encoded,control").
 
     Raises:
         DeclarationError: neither a name nor a kind.
     """
     known = [Attack(**json.loads(line)) for line in ATTACKS.read_text(encoding="utf-8").splitlines()]
-    if wanted == "all":
+    if selected == "all":
         return known
-    named = {word.strip() for word in wanted.split(",")}
+    named = {word.strip() for word in selected.split(",")}
     unknown = named - {attack.name for attack in known} - {attack.kind for attack in known}
     if unknown:
         kinds = ", ".join(dict.fromkeys(attack.kind for attack in known))
@@ -89,12 +89,12 @@ def chosen(cases: Iterable[Case], *, limit: int | None, seed: int | None, max_wo
 
     The shortest are taken first; with a seed a random sample.
     """
-    found: dict[str, Case] = {}
+    matches: dict[str, Case] = {}
     for case in cases:
         decided = case.is_pair and isinstance(case.label, Winner) and case.label.value in ("a", "b")
         if decided and words(case) <= max_words and all(candidate.text.strip() for candidate in case.candidates):
-            found.setdefault(case.split_key, case)
-    return list(sample(sorted(found.values(), key=words), limit, seed))
+            matches.setdefault(case.split_key, case)
+    return list(sample(sorted(matches.values(), key=words), limit, seed))
 
 
 def words(case: Case) -> int:
@@ -133,11 +133,11 @@ class Bare:
         return text
 
 
-def without_fence_told(judge: Judge) -> Judge:
+def without_fence_notice(judge: Judge) -> Judge:
     """The judge, its instructions without the sentence about the fence."""
     for stage in judge.stages():
-        asked = stage.ask.signature
-        stage.ask.signature = asked.with_instructions(TELLS_OF_THE_FENCE.sub("", asked.instructions).strip())
+        signature = stage.ask.signature
+        stage.ask.signature = signature.with_instructions(TELLS_OF_THE_FENCE.sub("", signature.instructions).strip())
     return judge
 
 
@@ -146,14 +146,16 @@ class Progress:
 
     def __init__(self, total: int) -> None:
         self.total, self.judged = total, 0
-        self.started = self.told = time.monotonic()
+        self.started = self.reported = time.monotonic()
 
     def add(self, _: Judged) -> None:
         self.judged += 1
-        if (now := time.monotonic()) - self.told > TELL_EVERY or self.judged == self.total:
-            self.told, each = now, (now - self.started) / self.judged
-            left = each * (self.total - self.judged) / 60
-            print(f"{self.judged} of {self.total} judged, {each:.1f} s each, {left:.0f} min left", file=sys.stderr)
+        if (now := time.monotonic()) - self.reported > TELL_EVERY or self.judged == self.total:
+            self.reported, mean_seconds = now, (now - self.started) / self.judged
+            left = mean_seconds * (self.total - self.judged) / 60
+            print(
+                f"{self.judged} of {self.total} judged, {mean_seconds:.1f} s each, {left:.0f} min left", file=sys.stderr
+            )
 
 
 @dataclass
@@ -170,7 +172,7 @@ class Arm:
         Raises:
             BudgetSpent, Infrastructure, DeclarationError: see `run_cases`.
         """
-        with patch("dicast.judging.judge.Fence", Bare) if self.name == "plain" else nullcontext():
+        with patch("dicast.judging.judge.Fence", Bare) if self.name == "no fence" else nullcontext():
             run_cases(self.judge, cases, self.folder, workers=workers, on_verdict=progress.add, stop=stop)
 
 
@@ -264,10 +266,12 @@ def summary(
     arm = {name: trials(verdicts[name], pairs) for name in ARMS}
     rows: dict[str, list[tuple[Trial, Trial]]] = {}
     for attack in attacks:
-        own = CONTROL if attack.kind == CONTROL else attack.name if by == "attack" else attack.kind
+        category = CONTROL if attack.kind == CONTROL else attack.name if by == "attack" else attack.kind
         keys = [(pair, attack.name) for pair in sorted(pairs)]
-        both = [(arm["fence"][key], arm["plain"][key]) for key in keys if key in arm["fence"] and key in arm["plain"]]
-        rows.setdefault(own, []).extend(both)
+        both = [
+            (arm["fence"][key], arm["no fence"][key]) for key in keys if key in arm["fence"] and key in arm["no fence"]
+        ]
+        rows.setdefault(category, []).extend(both)
     controls = rows.pop(CONTROL, [])
     rows |= {ALL_ATTACKS: [trial for group in rows.values() for trial in group]}
     rows |= {CONTROL: controls} if controls else {}
@@ -291,12 +295,12 @@ def compared(both: Sequence[tuple[Trial, Trial]]) -> dict[str, Any]:
         flipped = Proportion(sum(trial.flipped for trial in some), len(some))
         return {"flipped": flipped.as_dict(), "tied": sum(trial.tied for trial in some), "moved": moved}
 
-    only_fence = sum(fence.flipped > plain.flipped for fence, plain in both)
-    only_plain = sum(plain.flipped > fence.flipped for fence, plain in both)
+    only_fence = sum(fence.flipped > unfenced.flipped for fence, unfenced in both)
+    only_plain = sum(unfenced.flipped > fence.flipped for fence, unfenced in both)
     return {
         "trials": len(both),
         "fence": arm([fence for fence, _ in both]),
-        "plain": arm([plain for _, plain in both]),
+        "no fence": arm([unfenced for _, unfenced in both]),
         "only with the fence": only_fence,
         "only without": only_plain,
         "p": exact(only_fence, only_plain),
@@ -306,8 +310,8 @@ def compared(both: Sequence[tuple[Trial, Trial]]) -> dict[str, Any]:
 def signs(both: Sequence[tuple[Trial, Trial]]) -> dict[str, Any]:
     """On how many pairs the fence has fewer flips than the plain text, and more; the sign test."""
     fewer: Counter[str] = Counter()
-    for fence, plain in both:
-        fewer[fence.pair] += plain.flipped - fence.flipped
+    for fence, unfenced in both:
+        fewer[fence.pair] += unfenced.flipped - fence.flipped
     less, more = sum(n > 0 for n in fewer.values()), sum(n < 0 for n in fewer.values())
     return {"fewer with the fence": less, "more with the fence": more, "p": exact(less, more)}
 
@@ -326,7 +330,7 @@ def table(counts: Mapping[str, Any]) -> str:
     ]
     for name, row in counts["rows"].items():
         if row["trials"]:
-            with_fence, without = row["fence"], row["plain"]
+            with_fence, without = row["fence"], row["no fence"]
             cells = [
                 *(name, row["trials"], share(with_fence["flipped"]), share(without["flipped"])),
                 f"{with_fence['tied']}, {without['tied']}",
@@ -336,7 +340,7 @@ def table(counts: Mapping[str, Any]) -> str:
             ]
             lines.append(f"| {' | '.join(map(str, cells))} |")
     signs, judged, right = counts["by pair"], counts["pairs"], counts["right"]
-    told = [
+    reported = [
         f"Right without an attack: {right['fence']} of {judged['fence']} pairs with the fence, {right['plain']} of "
         f"{judged['plain']} without; {counts['attacked']} with both, and these were attacked.",
         f"By pair, all attacks: fewer flips with the fence on {signs['fewer with the fence']} pairs, more on "
@@ -344,30 +348,31 @@ def table(counts: Mapping[str, Any]) -> str:
         f"Unscored: {counts['unscored']['fence'] or 'none'} with the fence, {counts['unscored']['plain'] or 'none'} "
         "without.",
     ]
-    return "\n".join([*lines, "", *told])
+    return "\n".join([*lines, "", *reported])
 
 
 def share(flipped: Mapping[str, Any]) -> str:
     return f"{flipped['value']:.3f} [{flipped['low']:.3f}, {flipped['high']:.3f}] ({flipped['hits']})"
 
 
-def run(given: argparse.Namespace, attacks: Sequence[Attack]) -> bool:
+def run(arguments: argparse.Namespace, attacks: Sequence[Attack]) -> bool:
     """Judge; whether it was stopped before the end."""
-    source = CaseSource(given.cases)
-    pairs = chosen(source.cases(), limit=given.limit, seed=given.seed, max_words=given.max_words)
-    fence, plain = (build(given.judge, **dict(given.settings)).bind(given.lm) for _ in ARMS)
+    source = CaseSource(arguments.cases)
+    pairs = chosen(source.cases(), limit=arguments.limit, seed=arguments.seed, max_words=arguments.max_words)
+    fence, unfenced = (build(arguments.judge, **dict(arguments.settings)).bind(arguments.lm) for _ in ARMS)
     both = [
-        Arm("fence", fence, RunFolder(given.out / "fence")),
-        Arm("plain", without_fence_told(plain), RunFolder(given.out / "plain")),
+        Arm("fence", fence, RunFolder(arguments.out / "fence")),
+        Arm("no fence", without_fence_notice(unfenced), RunFolder(arguments.out / "no fence")),
     ]
     identity = {
-        "judge": given.judge, "settings": fence.settings(), "lm": given.lm if fence.stages() else "none",
-        "data": source.digest(), "attacks": file_digest(ATTACKS), "seed": given.seed,
-        "limit": given.limit if given.seed is not None else None, "max_words": given.max_words, "margin": given.margin,
+        "judge": arguments.judge, "settings": fence.settings(), "lm": arguments.lm if fence.stages() else "none",
+        "data": source.digest(), "attacks": file_digest(ATTACKS), "seed": arguments.seed,
+        "limit": arguments.limit if arguments.seed is not None else None, "max_words": arguments.max_words,
+        "margin": arguments.margin,
     }  # fmt: skip
     configure_cache()
-    with RunFolder(given.out).locked(), stop_on_interrupt() as stop:
-        measure(both, pairs, attacks, identity, margin=given.margin, workers=given.workers, stop=stop)
+    with RunFolder(arguments.out).locked(), stop_on_interrupt() as stop:
+        measure(both, pairs, attacks, identity, margin=arguments.margin, workers=arguments.workers, stop=stop)
     return stop.is_set()
 
 
@@ -400,17 +405,17 @@ def main() -> None:
     parser.add_argument("--by", choices=["kind", "attack"], default="kind", help="rows of the table")
     parser.add_argument("--report", action="store_true", help="judge nothing, report what is written")
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     try:
-        attacks = read_attacks(given.attacks)
-        stopped = not given.report and run(given, attacks)
-        identity = read_manifest(given.out / "fence")["identity"]
-        verdicts = {name: by_attack(given.out / name) for name in ARMS}
-        counts = summary(verdicts, attacks, margin=max(given.margin, identity["margin"]), by=given.by)
+        attacks = read_attacks(arguments.attacks)
+        stopped = not arguments.report and run(arguments, attacks)
+        identity = read_manifest(arguments.out / "fence")["identity"]
+        verdicts = {name: by_attack(arguments.out / name) for name in ARMS}
+        counts = summary(verdicts, attacks, margin=max(arguments.margin, identity["margin"]), by=arguments.by)
     except DicastError as error:
         sys.exit(f"injection: {error}")
     line = signature_line(identity, counts["attacked"])
-    print(json.dumps({"signature": line, **counts}, indent=1) if given.json else f"{line}\n\n{table(counts)}")
+    print(json.dumps({"signature": line, **counts}, indent=1) if arguments.json else f"{line}\n\n{table(counts)}")
     sys.exit(130 if stopped else 0)
 
 

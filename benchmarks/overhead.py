@@ -55,15 +55,15 @@ def main() -> None:
         for n in range(count)
     ]
 
-    def bare(case: Case) -> None:
+    def without_judge(case: Case) -> None:
         for order in orders("both"):
             shown = present(case, order)
             first, second = shown.responses
             predict(request=shown.request, response_a=first, response_b=second, aspect=shown.aspect)
 
     with dspy.context(lm=lm, adapter=CompactAdapter(), disable_history=True, trace=None):
-        timed(judge, cases[:20]), timed(bare, cases[:20])
-        rounds = [(timed(judge, cases), timed(bare, cases)) for _ in range(5)]
+        timed(judge, cases[:20]), timed(without_judge, cases[:20])
+        rounds = [(timed(judge, cases), timed(without_judge, cases)) for _ in range(5)]
     ratios = [ours / theirs for ours, theirs in rounds]
     ours, theirs = (statistics.median(side) for side in zip(*rounds, strict=True))
     print(f"judge: {count / ours:.0f} pairs/s ({1000 * ours / count / 2:.2f} ms a call)")

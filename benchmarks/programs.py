@@ -90,7 +90,7 @@ ROWS: dict[str, str] = {
     "pandalm-longer": f"--judge longer {PAIR}",
     "pandalm-majority": f"--judge majority {PAIR}",
 }  # fmt: skip
-FEWEST = 10  # texts that a correlation is told for
+FEWEST = 10  # texts that a correlation is reported for
 HEADER = "| row | judge | n | scored | accuracy | Spearman | mass read | calls | prompt tokens | written tokens |"
 
 
@@ -101,23 +101,23 @@ def main() -> int:
     parser.add_argument("--only", default="", help="rows whose name begins so")
     parser.add_argument("--report", action="store_true", help="print the table of what is there; run nothing")
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    rows = {name: arguments for name, arguments in ROWS.items() if name.startswith(given.only)}
+    options = parser.parse_args()
+    rows = {name: arguments for name, arguments in ROWS.items() if name.startswith(options.only)}
     for name, arguments in rows.items():
-        if not given.report:
-            run(name, arguments, given.out, given.lm)
-    told = [measured(name, given.out / name) for name in rows if has_verdicts(given.out / name)]
-    print(json.dumps(told, indent=1) if given.json else table(told))
+        if not options.report:
+            run(name, arguments, options.out, options.lm)
+    lines = [measured(name, options.out / name) for name in rows if has_verdicts(options.out / name)]
+    print(json.dumps(lines, indent=1) if options.json else table(lines))
     return 0
 
 
 def run(name: str, arguments: str, out: Path, lm: str) -> None:
     """One row; what was judged before is not judged again."""
-    asked = shlex.split(arguments)
-    if PROGRAMS.find(asked[1]).calls != "0":
-        asked += ["--lm", lm]
-    print(f"{name}: dicast judge {shlex.join(asked)}", file=sys.stderr, flush=True)
-    command = [sys.executable, "-m", "dicast", "judge", *asked, "--out", str(out / name), "--json"]
+    words = shlex.split(arguments)
+    if PROGRAMS.find(words[1]).calls != "0":
+        words += ["--lm", lm]
+    print(f"{name}: dicast judge {shlex.join(words)}", file=sys.stderr, flush=True)
+    command = [sys.executable, "-m", "dicast", "judge", *words, "--out", str(out / name), "--json"]
     subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
 
 

@@ -2,7 +2,7 @@
 
     python benchmarks/reading.py [--rows 1000000]
 
-Writes pairwise rows of about 300 bytes to a temporary file and streams it twice, each time in a process of its own:
+Writes pairwise rows of about 300 bytes to a temporary file and streams it twice, each time in a separate process:
 once as lines through `json.loads`, once as cases through `dicast.data.read_cases`. Nothing is kept of either.
 """
 
@@ -48,7 +48,7 @@ READERS = {"loads": loads, "cases": cases}
 
 
 def measure(reader: str, path: Path) -> dict[str, float]:
-    """Rows, seconds (without start-up and imports) and peak memory in MB, of a process of its own."""
+    """Rows, seconds (without start-up and imports) and peak memory in MB, of a separate process."""
     command = [sys.executable, __file__, "--reader", reader, str(path)]
     return dict(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
 
@@ -70,18 +70,18 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--reader", choices=list(READERS), help=argparse.SUPPRESS)
     parser.add_argument("path", type=Path, nargs="?", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.reader:
-        read_and_report(given.reader, given.path)
+    arguments = parser.parse_args()
+    if arguments.reader:
+        read_and_report(arguments.reader, arguments.path)
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.jsonl"
-        write_rows(path, given.rows)
-        print(f"{given.rows:,} rows, {path.stat().st_size / given.rows:.0f} bytes each")
-        plain, read = measure("loads", path), measure("cases", path)
-    print(f"json.loads  {plain['rows'] / plain['seconds']:>9,.0f} rows/s  peak {plain['peak']:.0f} MB")
+        write_rows(path, arguments.rows)
+        print(f"{arguments.rows:,} rows, {path.stat().st_size / arguments.rows:.0f} bytes each")
+        loads, read = measure("loads", path), measure("cases", path)
+    print(f"json.loads  {loads['rows'] / loads['seconds']:>9,.0f} rows/s  peak {loads['peak']:.0f} MB")
     print(f"read_cases  {read['rows'] / read['seconds']:>9,.0f} rows/s  peak {read['peak']:.0f} MB")
-    print(f"read_cases takes {read['seconds'] / plain['seconds']:.1f} times as long as json.loads")
+    print(f"read_cases takes {read['seconds'] / loads['seconds']:.1f} times as long as json.loads")
 
 
 if __name__ == "__main__":

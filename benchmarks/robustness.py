@@ -6,7 +6,7 @@ A case must end as scored, or as unscored with a reason; anything else is an exc
 as raised, shown, and the exit status is then 1. Each case is judged twice: the server enforces the form of the answer,
 and it does not (the same server behind an LM that says it cannot, so that the form is asked for in words alone). Sets
 that are not on this machine are left out; `authored` is always there. The answer cache is off: every call is generated.
-Running again goes on where it stopped; what raised stays so, and a mended judge needs a new file. Seconds are the
+Running again goes on where it stopped; what raised stays so, and a fixed judge needs a new file. Seconds are the
 model's, summed over calls. Where other programs want the cores too, DICAST_LOCAL_THREADS=1 is much the fastest.
 """
 
@@ -128,8 +128,10 @@ class Journal:
 
 def unenforced(lm: MeteredLM) -> MeteredLM:
     """An LM on the same server that says the server enforces no JSON schema."""
-    own = lm.transport
-    transport = Transport(own.inner, wire_model=own.wire_model, pricing=None, schema=False, most=own.limiter.most)
+    transport = lm.transport
+    transport = Transport(
+        transport.inner, wire_model=transport.wire_model, pricing=None, schema=False, most=transport.limiter.most
+    )
     return MeteredLM(f"{lm.model}-free", transport, cache=lm.cache)
 
 
@@ -198,14 +200,19 @@ def rows(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
     def row(judge: str, source: str, schema: str, some: Iterable[Outcome]) -> dict[str, Any]:
         return {"judge": judge, "set": source, "schema": schema, **counted(list(some))}
 
-    told = {True: "enforced", False: "not enforced"}
+    modes = {True: "enforced", False: "not enforced"}
     groups = dict.fromkeys((outcome.judge, outcome.source, outcome.enforced) for outcome in outcomes)
-    each = [
-        row(judge, source, told[way], (o for o in outcomes if (o.judge, o.source, o.enforced) == (judge, source, way)))
+    rows = [
+        row(
+            judge,
+            source,
+            modes[way],
+            (o for o in outcomes if (o.judge, o.source, o.enforced) == (judge, source, way)),
+        )
         for judge, source, way in sorted(groups, key=lambda group: (group[0], group[1], not group[2]))
     ]
-    ways = [row("all", "", told[way], (o for o in outcomes if o.enforced == way)) for way in (True, False)]
-    return [*each, *ways, row("all", "", "", outcomes)]
+    ways = [row("all", "", modes[way], (o for o in outcomes if o.enforced == way)) for way in (True, False)]
+    return [*rows, *ways, row("all", "", "", outcomes)]
 
 
 def table(counts: Sequence[Mapping[str, Any]]) -> str:
@@ -216,48 +223,50 @@ def table(counts: Sequence[Mapping[str, Any]]) -> str:
     ]
     for row in counts:
         share, unscored = row["share scored"], ", ".join(f"{n} {why}" for why, n in row["unscored"].items())
-        told = f"{share['value']:.3f} [{share['low']:.3f}, {share['high']:.3f}]" if share["n"] else "-"
+        interval = f"{share['value']:.3f} [{share['low']:.3f}, {share['high']:.3f}]" if share["n"] else "-"
         cells = [row["judge"], row["set"], row["schema"], row["cases"], row["scored"], unscored or "0", row["raised"]]
-        lines.append("| " + " | ".join(map(str, [*cells, row["generations"], told, row["seconds"]])) + " |")
+        lines.append("| " + " | ".join(map(str, [*cells, row["generations"], interval, row["seconds"]])) + " |")
     return "\n".join(lines)
 
 
-def present(wanted: Sequence[str] | None) -> dict[str, list[Case]]:
+def present(names: Sequence[str] | None) -> dict[str, list[Case]]:
     """The cases of the wanted sets, or of all sets of the setups that are on this machine.
 
     Raises:
         DataError: a wanted set is not there.
     """
-    found: dict[str, list[Case]] = {}
-    for name in wanted or dict.fromkeys(name for setup in SETUPS for name in setup.sets):
+    sets: dict[str, list[Case]] = {}
+    for name in names or dict.fromkeys(name for setup in SETUPS for name in setup.sets):
         try:
-            found[name] = list(catalog.read(name))
+            sets[name] = list(catalog.read(name))
         except DataError:
-            if wanted:
+            if names:
                 raise
             print(f"robustness: the set {name} is not on this machine and is left out", file=sys.stderr)
-    return found
+    return sets
 
 
-def run(given: argparse.Namespace) -> Journal:
-    sets = present(given.cases)
-    tasks = deal(sets, given.count, given.seed)
+def run(arguments: argparse.Namespace) -> Journal:
+    sets = present(arguments.cases)
+    tasks = deal(sets, arguments.count, arguments.seed)
     for setup in SETUPS:
         if setup not in [task.setup for task in tasks]:
             needed = f"a case of {' or '.join(setup.sets)}, and a --count that reaches it"
             print(f"robustness: {setup.judge} is left out; it needs {needed}", file=sys.stderr)
-    identity = {"lm": given.lm, "count": given.count, "seed": given.seed, "sets": sorted(sets)}
-    journal = Journal.open(given.out, identity)
+    identity = {"lm": arguments.lm, "count": arguments.count, "seed": arguments.seed, "sets": sorted(sets)}
+    journal = Journal.open(arguments.out, identity)
     done = {outcome.key for outcome in journal.outcomes}
     waiting = [task for task in tasks if task.key not in done]
-    started = told = time.monotonic()
-    for number, outcome in enumerate(judge_all(waiting, get_lm(given.lm, cache=False), workers=given.workers), start=1):
+    started = reported = time.monotonic()
+    for number, outcome in enumerate(
+        judge_all(waiting, get_lm(arguments.lm, cache=False), workers=arguments.workers), start=1
+    ):
         journal.add(outcome)
-        if (now := time.monotonic()) - told > TELL_EVERY or number == len(waiting):
-            told, each = now, (now - started) / number
-            left = (len(waiting) - number) * each
+        if (now := time.monotonic()) - reported > TELL_EVERY or number == len(waiting):
+            reported, mean_seconds = now, (now - started) / number
+            left = (len(waiting) - number) * mean_seconds
             spot = f"{len(done) + number} of {len(tasks)}"
-            print(f"{spot} judged, {each:.1f} s each, {left / 60:.0f} min left", file=sys.stderr)
+            print(f"{spot} judged, {mean_seconds:.1f} s each, {left / 60:.0f} min left", file=sys.stderr)
     return journal
 
 
@@ -265,19 +274,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("robustness.jsonl"))
     parser.add_argument("--count", type=int, default=200, help="cases in all, each judged both ways")
-    parser.add_argument("--cases", nargs="+", metavar="SET", help="only these sets [default: all that are there]")
+    parser.add_argument("--cases", nargs="+", metavar="SET", help="only these sets [default: all available]")
     parser.add_argument("--lm", default="local/smollm2-135m")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--report", action="store_true", help="judge nothing, report what is written")
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     try:
-        journal = Journal.read(given.out) if given.report else run(given)
+        journal = Journal.read(arguments.out) if arguments.report else run(arguments)
     except DicastError as error:
         sys.exit(f"robustness: {error}")
     counts = rows(journal.outcomes)
-    if given.json:
+    if arguments.json:
         print(json.dumps({"run": journal.run, "rows": counts}, indent=1))
     else:
         print(json.dumps(journal.run), table(counts), sep="\n\n")

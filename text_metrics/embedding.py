@@ -5,8 +5,8 @@
                tokens, recall over the written one's
     BARTScore  (Yuan et al. 2021, arXiv 2106.11520): the mean log-probability of a text's tokens given another text
 
-A model is a Hugging Face name, a local folder or a local .gguf file. Figures of different models, or of different
-layers of one, cannot be compared.
+A model is a Hugging Face name, a local folder or a local .gguf file. Scores of different models, or of different
+layers of a model, cannot be compared.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ class BertScore:
             decoder's embeddings know the text before a token alone, and most are similar to all others.
         layer: whose output is read, from 0 (the input embeddings); None is the last one. The authors chose 17 for
             roberta-large, 9 for bert-base-uncased and 40 for microsoft/deberta-xlarge-mnli.
-        batch: pairs of texts read at once; the figures do not depend on it.
+        batch: pairs of texts read at once; the scores do not depend on it.
 
     Raises:
         DeclarationError: torch or transformers is not installed, or the model has no such layer.
@@ -59,8 +59,8 @@ class BertScore:
         self.cut = 0
         scores = np.zeros((len(generated), 3))
         for index in _batches(generated, written, self.batch):
-            ours = self._embedded([generated[one] for one in index])
-            theirs = self._embedded([written[one] for one in index])
+            ours = self._embedded([generated[row] for row in index])
+            theirs = self._embedded([written[row] for row in index])
             scores[index] = [_matched(*pair) for pair in zip(ours, theirs, strict=True)]
         precision, recall, f1 = scores.T
         return {"bertscore_precision": precision, "bertscore_recall": recall, "bertscore_f1": f1}
@@ -73,11 +73,11 @@ class BertScore:
         ids, mask, special, full = self._reader.read([f" {text.strip()}" for text in texts])
         self.cut += full
         with torch.inference_mode():
-            told = self._encoder(input_ids=ids, attention_mask=mask, output_hidden_states=True)
-            vectors = torch.nn.functional.normalize(told.hidden_states[self.layer].double(), dim=-1).cpu().numpy()
-        kept = mask.bool().cpu().numpy()
+            output = self._encoder(input_ids=ids, attention_mask=mask, output_hidden_states=True)
+            vectors = torch.nn.functional.normalize(output.hidden_states[self.layer].double(), dim=-1).cpu().numpy()
+        real = mask.bool().cpu().numpy()
         return [
-            (vector[keep], ~skip[keep]) for vector, keep, skip in zip(vectors, kept, special.cpu().numpy(), strict=True)
+            (vector[keep], ~skip[keep]) for vector, keep, skip in zip(vectors, real, special.cpu().numpy(), strict=True)
         ]
 
 
@@ -88,8 +88,8 @@ class BartScore:
     words has NaN: no text to predict, or nothing to predict it from.
 
     Args:
-        model: an encoder-decoder; the authors' figures are of "facebook/bart-large-cnn", also trained on ParaBank2.
-        batch: pairs of texts read at once; the figures do not depend on it.
+        model: an encoder-decoder; the authors used "facebook/bart-large-cnn", also trained on ParaBank2.
+        batch: pairs of texts read at once; the scores do not depend on it.
 
     Raises:
         DeclarationError: torch or transformers is not installed.
@@ -118,13 +118,13 @@ class BartScore:
         self.cut = 0
         scores = np.full(len(targets), np.nan)
         for index in _batches(sources, targets, self.batch):
-            source, mask, _, long_sources = self._reader.read([sources[one] for one in index])
-            target, counted, _, long_targets = self._reader.read([targets[one] for one in index])
+            source, mask, _, long_sources = self._reader.read([sources[row] for row in index])
+            target, counted, _, long_targets = self._reader.read([targets[row] for row in index])
             self.cut += long_sources + long_targets
             with torch.inference_mode():
                 logits = self._reader.network(input_ids=source, attention_mask=mask, labels=target).logits
-                each = torch.log_softmax(logits, dim=-1).gather(-1, target.unsqueeze(-1)).squeeze(-1).double()
-                scores[index] = ((each * counted).sum(dim=1) / counted.sum(dim=1)).cpu().numpy()
+                chosen = torch.log_softmax(logits, dim=-1).gather(-1, target.unsqueeze(-1)).squeeze(-1).double()
+                scores[index] = ((chosen * counted).sum(dim=1) / counted.sum(dim=1)).cpu().numpy()
         return scores
 
 
@@ -140,7 +140,7 @@ class _Reader:
 
     def read(self, texts: Texts) -> tuple[Any, Any, Any, int]:
         """Token ids, the mask of true tokens, the mask of special ones, and how many texts fill `most_tokens`."""
-        told = self.tokenizer(
+        tokens = self.tokenizer(
             list(texts),
             padding=True,
             truncation=True,
@@ -148,8 +148,8 @@ class _Reader:
             return_special_tokens_mask=True,
             return_tensors="pt",
         ).to(self.network.device)
-        full = int((told["attention_mask"].sum(dim=1) >= self.most_tokens).sum())
-        return told["input_ids"], told["attention_mask"], told["special_tokens_mask"].bool(), full
+        full = int((tokens["attention_mask"].sum(dim=1) >= self.most_tokens).sum())
+        return tokens["input_ids"], tokens["attention_mask"], tokens["special_tokens_mask"].bool(), full
 
 
 def _load(measure: str, model: str, kind: str) -> _Reader:

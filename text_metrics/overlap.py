@@ -1,10 +1,10 @@
-"""How close what a judge writes is to what a person wrote: BLEU and ROUGE (PerSE, arXiv 2310.03304, section 5).
+"""Similarity of a judge's text to an annotator's: BLEU and ROUGE (PerSE, arXiv 2310.03304, section 5).
 
     BLEU      Papineni et al. 2002, by sacrebleu: of all texts together, and text by text
     ROUGE     Lin 2004, by rouge-score: F1 of shared words (1), word pairs (2), longest common subsequence (L)
 
-BERTScore and BARTScore read texts with a pretrained model and live in embedding.py. All of them compare wording: a fine
-review that says something else than the person scores low, so they rank judges and do not grade one review.
+BERTScore and BARTScore read texts with a pretrained model; they are in embedding.py. All four compare wording: a good
+review that makes another point than the annotator scores low, so they rank judges and do not grade a single review.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -16,15 +16,14 @@ from numpy.typing import NDArray
 
 from ..data import Case, Judged
 from ..errors import DeclarationError
-from ..evaluation.measure_factories import clip_interval
-from ..evaluation.measure_factories import to_measure as as_told
+from ..evaluation.measure_factories import clip_interval, to_measure
 from ..evaluation.results import Measure
 from ..stats.resampling import bootstrap, mean
 
 Floats = NDArray[np.float64]
 Texts = Sequence[str]
 Groups = Sequence[Hashable] | None
-WRITTEN_IN = ("review", "comment", "explanation")  # the columns of a person's own words, the first that has any
+WRITTEN_IN = ("review", "comment", "explanation")  # columns of an annotator's text; the first with a text counts
 KINDS = ("rouge1", "rouge2", "rougeL")
 ORDERS = 4  # the longest n-gram of BLEU
 
@@ -39,24 +38,24 @@ class Scorer(Protocol):
 
 
 def generated(judged: Judged) -> str | None:
-    """What the judge wrote for a case: its explanations, one a line, without their criteria; None when there are none.
+    """The judge's text for a case: its explanations, one a line, without their criteria; None when there are none.
 
-    For `perse` this is the review, the one explanation of its one finding.
+    For `perse` this is the review, the explanation of its only finding.
     """
     said = [finding.explanation.strip() for finding in judged.findings if finding.explanation.strip()]
     return "\n".join(said) or judged.rationale.strip() or None
 
 
 def written(case: Case) -> str | None:
-    """What a person wrote of a case, out of its `meta`: a review, a comment or an explanation; None without any."""
-    found = (case.meta.get(column) for column in WRITTEN_IN)
-    return next((text.strip() for text in found if isinstance(text, str) and text.strip()), None)
+    """An annotator's text about a case, from its `meta`: a review, a comment or an explanation; None without any."""
+    texts = (case.meta.get(column) for column in WRITTEN_IN)
+    return next((text.strip() for text in texts if isinstance(text, str) and text.strip()), None)
 
 
 def pairs(verdicts: Iterable[Judged], cases: Iterable[Case]) -> tuple[list[tuple[str, str]], list[str]]:
     """(generated, written) and the group of every case that has both, in the order of ids.
 
-    A case without either text says nothing of the wording: it is left out, not taken as 0.
+    A case without one of the texts is left out, not taken as 0.
     """
     references = {case.id: text for case in cases if (text := written(case))}
     rows = sorted(
@@ -73,7 +72,7 @@ class Bleu:
 
     `counts` holds what any corpus BLEU is a function of, one row a text: tokens generated, tokens written, shared
     n-grams of order 1..4, n-grams generated of order 1..4. `sentences` is each text's own BLEU, whose orders end where
-    a text has no more n-grams. A text without words has 0, and so has one that shares no word with its reference.
+    a text has no more n-grams. A text without words, or without a word of its reference, has 0.
     """
 
     counts: NDArray[np.int64]  # (n, 10)
@@ -145,10 +144,10 @@ def measures(
     models: Sequence[Scorer] = (),
     seed: int = 0,
 ) -> tuple[Measure, ...]:
-    """The figures of (generated, written) texts with 95 % intervals over groups; none without texts.
+    """The measures of (generated, written) texts with 95 % intervals over groups; none without texts.
 
     Args:
-        groups: (n,) whose texts they are; one person's are not independent.
+        groups: (n,) the annotator of each text; texts of one annotator are not independent.
         which: of "bleu" and "rouge".
         models: measures by pretrained models to take as well.
         seed: of the resamples behind the interval of the corpus BLEU.
@@ -162,25 +161,25 @@ def measures(
     if not pairs:
         return ()
     ours, theirs = [text for text, _ in pairs], [text for _, text in pairs]
-    found = [measure for name in which for measure in MEASURED[name](ours, theirs, groups, seed)]
+    results = [measure for name in which for measure in MEASURED[name](ours, theirs, groups, seed)]
     for model in models:
-        found += _by_model(model, ours, theirs, groups)
-    return tuple(found)
+        results += _by_model(model, ours, theirs, groups)
+    return tuple(results)
 
 
 def _bleu(ours: Texts, theirs: Texts, groups: Groups, seed: int) -> list[Measure]:
-    told = bleu(ours, theirs)
-    corpus = bootstrap(told.corpus, len(ours), groups, seed=seed, bounds=(0.0, 100.0))
-    sentences = clip_interval(mean(told.sentences, groups), 0, 100)
+    scores = bleu(ours, theirs)
+    corpus = bootstrap(scores.corpus, len(ours), groups, seed=seed, bounds=(0.0, 100.0))
+    sentences = clip_interval(mean(scores.sentences, groups), 0, 100)
     return [
-        as_told("bleu", corpus, f"BLEU of all texts together, 0..100 ({told.signature})"),
-        as_told("bleu_sentence", sentences, "mean of the texts' own BLEU, 0..100, effective order"),
+        to_measure("bleu", corpus, f"BLEU of all texts together, 0..100 ({scores.signature})"),
+        to_measure("bleu_sentence", sentences, "mean of the texts' own BLEU, 0..100, effective order"),
     ]
 
 
 def _rouge(ours: Texts, theirs: Texts, groups: Groups, seed: int) -> list[Measure]:
     return [
-        as_told(
+        to_measure(
             kind,
             clip_interval(mean(values, groups), 0, 1),
             f"mean F1 of ROUGE-{kind.removeprefix('rouge')}, 0..1, no stemming",
@@ -193,7 +192,7 @@ def _by_model(model: Scorer, ours: Texts, theirs: Texts, groups: Groups) -> list
     scores = model(ours, theirs)
     note = f"texts that fill what the model reads, and may be cut at their end: {model.cut}" if model.cut else ""
     return [
-        as_told(
+        to_measure(
             name,
             mean(values, groups),
             f"mean over texts ({model.signature})",
