@@ -12,7 +12,7 @@ from ..data.html import html_table
 class Measure(Record):
     """One metric's value on a run, with its 95 % interval."""
 
-    name: str
+    name: str = Field(description="of the metric, unique in its section")
     value: float | None = Field(default=None, description="None: not defined on these cases; `note` says why")
     low: float | None = Field(default=None, description="lower end of the interval; None: no interval")
     high: float | None = Field(default=None, description="upper end of the interval")
@@ -34,12 +34,12 @@ class Measure(Record):
 class PairedTest(Record):
     """One test of a difference between two runs on the same cases."""
 
-    name: str
+    name: str = Field(description="what is compared, such as accuracy")
     difference: Measure = Field(description="first run less second")
     discordant: tuple[int, int] | None = Field(
         default=None, description="of proportions: cases that only the first run has right, and only the second"
     )
-    p: float | None = None
+    p: float | None = Field(default=None, description="two-sided p-value; None: not tested")
     p_holm: float | None = Field(default=None, description="adjusted for all tests of the table (Holm 1979)")
     note: str = Field(default="", description="the test, and what limits it")
 
@@ -47,17 +47,17 @@ class PairedTest(Record):
 class ConfusionTable(Record):
     """How often the judge says the column's label where people say the row's."""
 
-    labels: tuple[str, ...]
+    labels: tuple[str, ...] = Field(description="a, b, tie; for choices the indices")
     counts: tuple[tuple[int, ...], ...] = Field(description="(labels, labels), rows people, columns the judge")
 
 
 class LabelRow(Record):
     """One label against the others; None where nothing was predicted, or nothing is of the label."""
 
-    label: str
-    precision: float | None
-    recall: float | None
-    f1: float | None
+    label: str = Field(description="a, b, tie or an index")
+    precision: float | None = Field(description="correct verdicts of those that name the label")
+    recall: float | None = Field(description="correct verdicts of the cases of the label")
+    f1: float | None = Field(description="harmonic mean of precision and recall")
     support: int = Field(description="cases that people give the label")
     predicted: int = Field(description="cases that the judge gives the label")
 
@@ -68,57 +68,57 @@ class Bin(Record):
     low: float = Field(description="certainty, exclusive but for 0")
     high: float = Field(description="certainty, inclusive")
     certainty: float = Field(description="mean in the bin")
-    accuracy: Measure
+    accuracy: Measure = Field(description="of the verdicts in the bin")
 
 
 class CurvePoint(Record):
     """The verdicts at or above a certainty."""
 
-    threshold: float
+    threshold: float = Field(description="lowest certainty of the verdicts, inclusive")
     coverage: float = Field(description="proportion of the labelled verdicts at or above the threshold")
-    accuracy: Measure
+    accuracy: Measure = Field(description="of the verdicts at or above the threshold")
 
 
 class Histogram(Record):
     """How often scores fall between the edges, on the judge's or on people's scale."""
 
     whose: str = Field(description="judge or people")
-    edges: tuple[float, ...]
-    counts: tuple[int, ...]
+    edges: tuple[float, ...] = Field(description="of the bins, ascending; one more than there are bins")
+    counts: tuple[int, ...] = Field(description="scores in each bin")
 
 
 class SystemRow(Record):
     """One system by its mean score, or by its strength in pairs (Bradley-Terry, log-odds)."""
 
-    system: str
-    judge: Measure
-    people: Measure | None = None
+    system: str = Field(description="name")
+    judge: Measure = Field(description="mean score or strength by the judge")
+    people: Measure | None = Field(default=None, description="the same by people; None: no labels")
 
 
 class Stratum(Record):
     """Pairs of one difficulty, by how far human scores lie apart."""
 
-    name: str
+    name: str = Field(description="hard, medium or easy")
     low: float = Field(description="distance of the two human scores, exclusive")
     high: float = Field(description="distance of the two human scores, inclusive")
-    measures: tuple[Measure, ...]
+    measures: tuple[Measure, ...] = Field(description="of the pairs of this difficulty")
 
 
 class Branch(Record):
     """What the first n criteria would have given by themselves."""
 
-    n: int
+    n: int = Field(description="criteria")
     full: int = Field(description="cases that have n criteria; the others have all of theirs")
-    measures: tuple[Measure, ...]
+    measures: tuple[Measure, ...] = Field(description="of the verdicts from these criteria")
 
 
 class Evaluation(Record):
     """All measures of one run."""
 
-    format: int = 1
+    format: int = Field(default=1, description="version of this record")
     signature: str = Field(description="judge|structure|model|n|data|seed|version: what reproduces the measures")
-    judge: str
-    cases: int
+    judge: str = Field(description="name of the judge")
+    cases: int = Field(description="cases of the run, unscored cases included")
     scored: int = Field(description="cases with a verdict")
     labelled: int = Field(description="scored and with a human label")
     groups: int = Field(description="independent groups (prompts, persons) of the scored cases")
@@ -129,15 +129,15 @@ class Evaluation(Record):
         default_factory=dict, description="measures by section, in reading order; without sections that do not apply"
     )
     titles: dict[str, str] = Field(default_factory=dict, description="the title of each section")
-    confusion: ConfusionTable | None = None
-    labels: tuple[LabelRow, ...] = ()
-    reliability: tuple[Bin, ...] = ()
-    curve: tuple[CurvePoint, ...] = ()
-    histograms: tuple[Histogram, ...] = ()
-    systems: tuple[SystemRow, ...] = ()
-    strata: tuple[Stratum, ...] = ()
-    branches: tuple[Branch, ...] = ()
-    usage: Usage = Usage()
+    confusion: ConfusionTable | None = Field(default=None, description="None: no labelled verdict")
+    labels: tuple[LabelRow, ...] = Field(default=(), description="precision, recall and F1 of each label")
+    reliability: tuple[Bin, ...] = Field(default=(), description="accuracy by bins of certainty")
+    curve: tuple[CurvePoint, ...] = Field(default=(), description="accuracy over coverage")
+    histograms: tuple[Histogram, ...] = Field(default=(), description="of the judge's and the human scores")
+    systems: tuple[SystemRow, ...] = Field(default=(), description="the best by the judge first")
+    strata: tuple[Stratum, ...] = Field(default=(), description="pairs by difficulty, the hardest first")
+    branches: tuple[Branch, ...] = Field(default=(), description="by number of criteria, from 1 on")
+    usage: Usage = Field(default=Usage(), description="of all cases")
 
     def measure(self, name: str) -> Measure | None:
         """The first measure of this name in any section."""
@@ -165,9 +165,9 @@ class Evaluation(Record):
 class RunComparison(Record):
     """Two runs on the cases that both have a verdict for."""
 
-    first: str
-    second: str
+    first: str = Field(description="name of the first run")
+    second: str = Field(description="name of the second run")
     cases: int = Field(description="labelled cases that both scored")
     only_first: int = Field(description="cases that only the first run scored")
     only_second: int = Field(description="cases that only the second run scored")
-    tests: tuple[PairedTest, ...] = ()
+    tests: tuple[PairedTest, ...] = Field(default=(), description="first run against second")
