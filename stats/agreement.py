@@ -32,7 +32,7 @@ def confusion(human: NDArray[Any], judge: NDArray[Any], k: int) -> NDArray[np.in
 
     Args:
         human: (n,) label codes 0..k-1.
-        judge: (n,) codes alike; cases without a verdict or a label are left out before.
+        judge: (n,) codes as `human`; cases without a verdict or a label are left out before.
 
     Raises:
         DataError: sides of different length, or a code outside 0..k-1.
@@ -106,9 +106,9 @@ def f1(table: NDArray[Any]) -> Numbers:
 
 def macro_f1(table: NDArray[Any]) -> Numbers:
     """The mean F1 of the labels that either side uses; NaN for an empty table."""
-    each = f1(table)
-    used = ~np.isnan(each)
-    return ratio(np.where(used, each, 0.0).sum(-1), used.sum(-1))
+    per_label = f1(table)
+    used = ~np.isnan(per_label)
+    return ratio(np.where(used, per_label, 0.0).sum(-1), used.sum(-1))
 
 
 def alpha(table: NDArray[Any]) -> Numbers:
@@ -142,13 +142,13 @@ def krippendorff_alpha(ratings: NDArray[Any], level: Level = "nominal") -> float
     ratings = ratings[:, (~np.isnan(ratings)).sum(0) >= 2]
     known = ~np.isnan(ratings)
     item, raters = np.nonzero(known)[1], known.sum(0)
-    within = total = 0.0
+    observed = total = 0.0
     for points in _points(ratings[known], level):
         centres = np.bincount(item, points) / raters
         squares = np.bincount(item, (points - centres[item]) ** 2)
-        within += float(squares @ (raters / (raters - 1)))
+        observed += float(squares @ (raters / (raters - 1)))
         total += float(((points - points.mean()) ** 2).sum())
-    return 1.0 - (len(item) - 1) * within / (len(item) * total) if total else math.nan
+    return 1.0 - (len(item) - 1) * observed / (len(item) * total) if total else math.nan
 
 
 def soft_cross_entropy(distribution: NDArray[Any], votes: NDArray[Any], *, floor: float = 0.0) -> float:
@@ -165,7 +165,7 @@ def soft_cross_entropies(distribution: NDArray[Any], votes: NDArray[Any], *, flo
 
     Args:
         distribution: (n, k) the judge's probabilities p; rows sum to 1.
-        votes: (n, k) the share of annotators behind each label, q; rows sum to 1.
+        votes: (n, k) the proportion of annotators behind each label, q; rows sum to 1.
         floor: probabilities below it count as it, such as 1e-12; it then decides what each such case adds.
 
     Raises:
@@ -194,8 +194,8 @@ def ratio(numerator: NDArray[Any], denominator: NDArray[Any]) -> Numbers:
     numerator, denominator = np.broadcast_arrays(numerator, denominator)
     shares = np.full(numerator.shape, math.nan)
     np.divide(numerator, denominator, out=shares, where=denominator != 0)
-    told: Numbers = shares[()]  # a number, not an array of none, for a single table
-    return told
+    values: Numbers = shares[()]  # a number, not an array of none, for a single table
+    return values
 
 
 def _points(ratings: Numbers, level: Level) -> Iterable[Numbers]:

@@ -48,7 +48,7 @@ def data_set_level(judge: NDArray[Any], human: NDArray[Any]) -> dict[str, float]
 
 
 def sample_level(judge: NDArray[Any], human: NDArray[Any], groups: Sequence[Hashable] | NDArray[Any]) -> SampleLevel:
-    """The correlations inside each group of texts (one input, one document), and their means, each group alike.
+    """The correlations inside each group of texts (one input, one document), and their unweighted means.
 
     Args:
         judge: (n,) scores.
@@ -62,9 +62,9 @@ def sample_level(judge: NDArray[Any], human: NDArray[Any], groups: Sequence[Hash
     names, codes = _codes(groups, len(judge))
     members = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
     used = [code for code, rows in enumerate(members) if _varies(judge[rows]) and _varies(human[rows])]
-    told = np.array([_within(judge[members[code]], human[members[code]]) for code in used]).reshape(-1, 3).T
-    per_group = dict(zip(COEFFICIENTS, told, strict=True))
-    values = {name: float(each.mean()) if used else math.nan for name, each in per_group.items()}
+    coefficients = np.array([_within(judge[members[code]], human[members[code]]) for code in used]).reshape(-1, 3).T
+    per_group = dict(zip(COEFFICIENTS, coefficients, strict=True))
+    values = {name: float(per_input.mean()) if used else math.nan for name, per_input in per_group.items()}
     return SampleLevel(values, len(used), len(names) - len(used), names[used], per_group)
 
 
@@ -116,7 +116,7 @@ def tau_of_table(table: NDArray[Any]) -> Numbers:
 def sampled_pairs(
     scores_human: NDArray[Any], groups: Sequence[Hashable] | NDArray[Any], n: int = 200, seed: int = 0
 ) -> NDArray[np.int64]:
-    """Pairs of texts drawn within groups without repetition, all pairs alike probable; all of them when under `n`.
+    """Pairs of texts drawn within groups without repetition, all equally probable; all of them when under `n`.
 
     Args:
         scores_human: (n_texts,) people's scores; a text without one (NaN) is in no pair.
@@ -179,8 +179,8 @@ def _within(judge: Numbers, human: Numbers) -> tuple[float, ...]:
     Sums of signs over a text's pairs are twice its mid rank, less the mean rank.
     """
     if len(judge) > PAIRWISE:
-        told = data_set_level(judge, human)
-        return tuple(told[name] for name in COEFFICIENTS)
+        coefficients = data_set_level(judge, human)
+        return tuple(coefficients[name] for name in COEFFICIENTS)
     ours, theirs = (np.sign(np.subtract.outer(side, side)) for side in (judge, human))
     return (
         _cosine(judge - judge.mean(), human - human.mean()),

@@ -22,8 +22,8 @@ A, B, TIE = 0, 1, 2
 
 
 @dataclass(frozen=True)
-class Against:
-    """A share of the judge's, people's on the same cases, and the judge's less people's, case by case."""
+class JudgeVsHuman:
+    """A proportion of the judge's verdicts, the same of people's labels, and their difference case by case."""
 
     judge: Estimate
     people: Estimate
@@ -35,8 +35,8 @@ class Position:
     """What the order in which two texts are shown does.
 
     Args:
-        first_slot: share of the answers other than ties that name the text shown first; .5 is no bias.
-        consistent: share of cases on which both orders name the same winner; it and the three below sum to 1.
+        first_slot: proportion of the answers other than ties that name the text shown first; .5 is no bias.
+        consistent: proportion of cases on which both orders name the same winner; it and the three below sum to 1.
         primacy: both orders name the text shown first.
         recency: both orders name the text shown second.
         other: one of the orders says tie.
@@ -69,9 +69,9 @@ def position(first_order: Codes, second_order: Codes, groups: Groups = None) -> 
         groups: (n,).
     """
     ab, ba = _pairs("position", first_order, second_order)
-    asked = (ab >= 0) & (ba >= 0)
-    case = group_codes(groups, len(ab))[0][asked]
-    ab, ba = ab[asked], ba[asked]
+    both_orders = (ab >= 0) & (ba >= 0)
+    case = group_codes(groups, len(ab))[0][both_orders]
+    ab, ba = ab[both_orders], ba[both_orders]
     names_first = np.concatenate([ab == A, ba == B])
     decided = np.concatenate([ab, ba]) != TIE
     primacy, recency, consistent = (ab == A) & (ba == B), (ab == B) & (ba == A), ab == ba
@@ -84,28 +84,30 @@ def position(first_order: Codes, second_order: Codes, groups: Groups = None) -> 
     )
 
 
-def length(human: Codes, judge: Codes, gap: Floats, groups: Groups = None) -> Against:
+def length(human: Codes, judge: Codes, length_difference: Floats, groups: Groups = None) -> JudgeVsHuman:
     """How often the longer text wins, over cases of unequal lengths on which neither the judge nor people say tie.
 
     Args:
         human: (n,) people's winners.
         judge: (n,) the judge's.
-        gap: (n,) length of a less that of b, in any unit; NaN missing.
+        length_difference: (n,) length of a less that of b, in any unit; NaN missing.
         groups: (n,).
     """
-    people_longer, judge_longer, kept = _longer("length", human, judge, gap)
-    return _against(people_longer, judge_longer, _kept(groups, kept))
+    people_longer, judge_longer, selected = _longer("length", human, judge, length_difference)
+    return _against(people_longer, judge_longer, _selected(groups, selected))
 
 
-def length_errors(human: Codes, judge: Codes, gap: Floats, groups: Groups = None, *, seed: int = 0) -> Estimate:
+def length_errors(
+    human: Codes, judge: Codes, length_difference: Floats, groups: Groups = None, *, seed: int = 0
+) -> Estimate:
     """Errors in favour of the longer text less those in favour of the shorter one, in [-1, 1]; 0 is no bias.
 
     P(judge names the longer | people name the shorter) - P(judge names the shorter | people name the longer). Unlike
     the difference of `length` it does not depend on how often people like the longer text. NaN unless they name the
     longer and the shorter at least once each. Arguments as `length`; the interval is resampled with `seed`.
     """
-    people_longer, judge_longer, kept = _longer("length_errors", human, judge, gap)
-    return bootstrap_table(_in_favour, people_longer, judge_longer, 2, _kept(groups, kept), seed=seed)
+    people_longer, judge_longer, selected = _longer("length_errors", human, judge, length_difference)
+    return bootstrap_table(_in_favour, people_longer, judge_longer, 2, _selected(groups, selected), seed=seed)
 
 
 def repetition(first: Codes, second: Codes, k: int = 3, groups: Groups = None, *, seed: int = 0) -> Repetition:
@@ -118,36 +120,44 @@ def repetition(first: Codes, second: Codes, k: int = 3, groups: Groups = None, *
         groups: (n,).
         seed: of the interval of kappa.
     """
-    one, other = _pairs("repetition", first, second, k)
-    kept = (one >= 0) & (other >= 0)
-    one, other, within = one[kept], other[kept], _kept(groups, kept)
-    return Repetition(proportion(one == other, within), bootstrap_table(kappa, one, other, k, within, seed=seed))
+    first_winner, second_winner = _pairs("repetition", first, second, k)
+    selected = (first_winner >= 0) & (second_winner >= 0)
+    first_winner, second_winner = first_winner[selected], second_winner[selected]
+    selected_groups = _selected(groups, selected)
+    return Repetition(
+        proportion(first_winner == second_winner, selected_groups),
+        bootstrap_table(kappa, first_winner, second_winner, k, selected_groups, seed=seed),
+    )
 
 
-def self_preference(human: Codes, judge: Codes, systems: Codes, own: Collection[int], groups: Groups = None) -> Against:
+def self_preference(
+    human: Codes, judge: Codes, systems: Codes, judge_systems: Collection[int], groups: Groups = None
+) -> JudgeVsHuman:
     """How often the judge's own texts win, over pairs of an own text and another system's; a tie is half a win.
 
     Args:
         human: (n,) people's winners.
         judge: (n,) the judge's.
         systems: (n, 2) codes of the systems that wrote a and b; -1 not known.
-        own: the codes that are the judge itself, or of its family.
+        judge_systems: the codes that are the judge itself, or of its family.
         groups: (n,).
     """
     people, verdict = _pairs("self_preference", human, judge)
     wrote = np.asarray(systems, dtype=np.int64)
     if wrote.shape != (len(people), 2):
         raise DataError(f"self_preference: systems of shape {wrote.shape} for {len(people)} cases. Give two a case.")
-    is_own = np.isin(wrote, list(own))
-    kept = (people >= 0) & (verdict >= 0) & (wrote >= 0).all(axis=1) & (is_own[:, 0] != is_own[:, 1])
+    is_own = np.isin(wrote, list(judge_systems))
+    selected = (people >= 0) & (verdict >= 0) & (wrote >= 0).all(axis=1) & (is_own[:, 0] != is_own[:, 1])
     by_people, by_judge = (
-        np.where(winner == TIE, 0.5, (winner == A) == is_own[:, 0])[kept] for winner in (people, verdict)
+        np.where(winner == TIE, 0.5, (winner == A) == is_own[:, 0])[selected] for winner in (people, verdict)
     )
-    within = _kept(groups, kept)
-    return Against(mean(by_judge, within), mean(by_people, within), mean(by_judge - by_people, within))
+    selected_groups = _selected(groups, selected)
+    return JudgeVsHuman(
+        mean(by_judge, selected_groups), mean(by_people, selected_groups), mean(by_judge - by_people, selected_groups)
+    )
 
 
-def tie_rate(human: Codes, judge: Codes, groups: Groups = None) -> Against:
+def tie_rate(human: Codes, judge: Codes, groups: Groups = None) -> JudgeVsHuman:
     """How often the judge says tie, over cases that both judged.
 
     Args:
@@ -156,27 +166,27 @@ def tie_rate(human: Codes, judge: Codes, groups: Groups = None) -> Against:
         groups: (n,).
     """
     people, verdict = _pairs("tie_rate", human, judge)
-    kept = (people >= 0) & (verdict >= 0)
-    return _against(people[kept] == TIE, verdict[kept] == TIE, _kept(groups, kept))
+    selected = (people >= 0) & (verdict >= 0)
+    return _against(people[selected] == TIE, verdict[selected] == TIE, _selected(groups, selected))
 
 
-def _against(people: NDArray[np.bool_], judge: NDArray[np.bool_], groups: Groups) -> Against:
+def _against(people: NDArray[np.bool_], judge: NDArray[np.bool_], groups: Groups) -> JudgeVsHuman:
     difference = paired.difference(judge, people, groups)
-    return Against(proportion(judge, groups), proportion(people, groups), difference)
+    return JudgeVsHuman(proportion(judge, groups), proportion(people, groups), difference)
 
 
 def _longer(
-    who: str, human: Codes, judge: Codes, gap: Floats
+    who: str, human: Codes, judge: Codes, length_difference: Floats
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
-    """Whether people and the judge name the longer text on the cases kept, and (n,) which are kept."""
+    """Whether people and the judge name the longer text on the selected cases, and (n,) which are selected."""
     people, verdict = _pairs(who, human, judge)
-    longer_by = np.asarray(gap, dtype=np.float64)
+    longer_by = np.asarray(length_difference, dtype=np.float64)
     if longer_by.shape != people.shape:
         raise DataError(f"{who}: {longer_by.size} lengths for {len(people)} cases. Give one difference a case.")
     longer = np.where(longer_by > 0, A, B)
     uneven = np.isfinite(longer_by) & (longer_by != 0)
-    kept = np.isin(people, (A, B)) & np.isin(verdict, (A, B)) & uneven
-    return (people == longer)[kept], (verdict == longer)[kept], kept
+    selected = np.isin(people, (A, B)) & np.isin(verdict, (A, B)) & uneven
+    return (people == longer)[selected], (verdict == longer)[selected], selected
 
 
 def _in_favour(table: Floats) -> Floats:
@@ -186,16 +196,17 @@ def _in_favour(table: Floats) -> Floats:
     return np.asarray(chance[..., 0] - chance[..., 1])
 
 
-def _kept(groups: Groups, kept: NDArray[np.bool_]) -> Groups:
-    return None if groups is None else group_codes(groups, len(kept))[0][kept]
+def _selected(groups: Groups, selected: NDArray[np.bool_]) -> Groups:
+    return None if groups is None else group_codes(groups, len(selected))[0][selected]
 
 
 def _pairs(who: str, first: Codes, second: Codes, k: int = 3) -> tuple[Codes, Codes]:
-    one, other = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
-    if one.ndim != 1 or one.shape != other.shape:
-        raise DataError(f"{who}: shapes {one.shape} and {other.shape}. Give one winner a case on both sides.")
-    both = np.concatenate([one, other])
+    first_winner, second_winner = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
+    if first_winner.ndim != 1 or first_winner.shape != second_winner.shape:
+        shapes = f"{first_winner.shape} and {second_winner.shape}"
+        raise DataError(f"{who}: shapes {shapes}. Give one winner a case on both sides.")
+    both = np.concatenate([first_winner, second_winner])
     unknown = both[(both < -1) | (both >= k)]
     if len(unknown):
         raise DataError(f"{who}: winner {unknown[0]} is none of 0..{k - 1}. Write -1 where there is none.")
-    return one, other
+    return first_winner, second_winner

@@ -40,8 +40,8 @@ class ReliabilityBin:
         return self.hits / self.n
 
     @property
-    def gap(self) -> float:
-        """Accuracy less confidence: below 0 where the judge is too sure."""
+    def difference(self) -> float:
+        """Accuracy less confidence: below 0 where the judge is overconfident."""
         return self.accuracy - self.confidence
 
 
@@ -53,14 +53,14 @@ class Murphy:
         reliability: squared distance of confidence and accuracy, 0 at perfect calibration.
         resolution: how far the accuracies of the bins lie from that of all; higher is better.
         uncertainty: accuracy x (1 - accuracy) of all, which no judge of confidence can change.
-        within: what is lost by taking unequal confidences of one bin together (Stephenson, Coelho and Jolliffe 2008);
-            0 without bins.
+        within_bins: what is lost by taking unequal confidences of one bin together (Stephenson, Coelho and Jolliffe
+            2008); 0 without bins.
     """
 
     reliability: float
     resolution: float
     uncertainty: float
-    within: float
+    within_bins: float
 
 
 def reliability_bins(
@@ -102,8 +102,8 @@ def reliability_bins(
 
 def ece(confidence: Floats, correct: NDArray[np.bool_], bins: int = 10, scheme: Scheme = "width") -> float:
     """The expected calibration error, in [0, 1], 0 the best; NaN for no verdicts. Arguments as `reliability_bins`."""
-    found = reliability_bins(confidence, correct, bins, scheme)
-    return sum(one.n * abs(one.gap) for one in found) / len(confidence) if found else math.nan
+    parts = reliability_bins(confidence, correct, bins, scheme)
+    return sum(part.n * abs(part.difference) for part in parts) / len(confidence) if parts else math.nan
 
 
 def ece_debiased(confidence: Floats, correct: NDArray[np.bool_], bins: int = 10, scheme: Scheme = "width") -> float:
@@ -112,14 +112,14 @@ def ece_debiased(confidence: Floats, correct: NDArray[np.bool_], bins: int = 10,
     The accuracy of a bin is taken as normal about what was seen, with variance accuracy x (1 - accuracy) / n. The bias
     of the distance |accuracy - confidence| is then how much its mean is above what was seen; it is taken off once.
     Kumar et al. draw that mean 1,000 times (`normal_debiased_ce` of their library); it is the mean of a folded normal,
-    so it needs no draws. A bin of which all are right, or none, shows no variance and is not mended; some of the bias
-    remains.
+    so it needs no samples. A bin of which all are right, or none, shows no variance and is not corrected; some of the
+    bias remains.
     """
-    found = reliability_bins(confidence, correct, bins, scheme)
-    if not found:
+    parts = reliability_bins(confidence, correct, bins, scheme)
+    if not parts:
         return math.nan
-    mended = sum(one.n * (2 * abs(one.gap) - _mean_distance(one)) for one in found) / len(confidence)
-    return max(mended, 0.0)
+    debiased = sum(part.n * (2 * abs(part.difference) - _mean_distance(part)) for part in parts) / len(confidence)
+    return max(debiased, 0.0)
 
 
 def brier(distribution: Floats, labels: NDArray[np.int64]) -> float:
@@ -144,7 +144,7 @@ def murphy(confidence: Floats, correct: NDArray[np.bool_], bins: int | None = No
     Args:
         confidence: (n,) in [0, 1].
         correct: (n,).
-        bins: of equal mass; None gives every distinct confidence a bin of its own, which tells something only of a
+        bins: of equal mass; None gives every distinct confidence a separate bin, which tells something only of a
             judge that uses few of them (certainties in words, scores).
     """
     score = brier_binary(confidence, correct)
@@ -154,14 +154,14 @@ def murphy(confidence: Floats, correct: NDArray[np.bool_], bins: int | None = No
         sure, which, n = np.unique(confidence, return_inverse=True, return_counts=True)
         accuracy = np.bincount(which, correct) / n
     else:
-        found = reliability_bins(confidence, correct, bins, "mass")
-        sure, accuracy, n = np.array([(one.confidence, one.accuracy, one.n) for one in found]).T
+        parts = reliability_bins(confidence, correct, bins, "mass")
+        sure, accuracy, n = np.array([(part.confidence, part.accuracy, part.n) for part in parts]).T
     overall = float(np.mean(correct))
     reliability = float(np.average((sure - accuracy) ** 2, weights=n))
     resolution = float(np.average((accuracy - overall) ** 2, weights=n))
     uncertainty = overall * (1 - overall)
-    within = 0.0 if bins is None else score - (reliability - resolution + uncertainty)
-    return Murphy(reliability, resolution, uncertainty, within)
+    within_bins = 0.0 if bins is None else score - (reliability - resolution + uncertainty)
+    return Murphy(reliability, resolution, uncertainty, within_bins)
 
 
 def log_losses(distribution: Floats, labels: NDArray[np.int64]) -> Floats:
@@ -178,9 +178,9 @@ def log_losses(distribution: Floats, labels: NDArray[np.int64]) -> Floats:
         DataError: the shapes do not fit, a row is no distribution, or a label is no column.
     """
     forecast, truth = _checked_distribution("log_losses", distribution, labels)
-    given = forecast[np.arange(len(truth)), truth]
+    of_label = forecast[np.arange(len(truth)), truth]
     eps = np.finfo(np.float64).eps
-    losses: Floats = -np.log(np.clip(given, eps, 1 - eps))
+    losses: Floats = -np.log(np.clip(of_label, eps, 1 - eps))
     return losses
 
 
@@ -224,10 +224,10 @@ def _checked_distribution(
     return forecast, truth
 
 
-def _mean_distance(one: ReliabilityBin) -> float:
-    """The mean of |x| for x normal about the gap: of a folded normal (Leone, Nelson and Nottingham 1961)."""
-    gap, spread = abs(one.gap), math.sqrt(one.accuracy * (1 - one.accuracy) / one.n)
+def _mean_distance(part: ReliabilityBin) -> float:
+    """The mean of |x| for x normal about the difference: of a folded normal (Leone, Nelson and Nottingham 1961)."""
+    difference, spread = abs(part.difference), math.sqrt(part.accuracy * (1 - part.accuracy) / part.n)
     if spread == 0:
-        return gap
-    ratio = gap / spread
-    return spread * math.sqrt(2 / math.pi) * math.exp(-(ratio**2) / 2) + gap * math.erf(ratio / math.sqrt(2))
+        return difference
+    ratio = difference / spread
+    return spread * math.sqrt(2 / math.pi) * math.exp(-(ratio**2) / 2) + difference * math.erf(ratio / math.sqrt(2))

@@ -3,11 +3,11 @@
 Votes are (n_items, n_raters) label codes 0..k-1 with -1 where there is none. Annotators have no identity: a column is
 one of an item's votes, not a person, and the order of votes within an item changes nothing.
 
-A judge is usually held against the majority of all annotators, a person against the majority of the others. Those are
-not alike: the majority of three is a truer target than the majority of two, so of a judge and a person of equal skill
-the judge has the higher figure; and a person held against a majority that holds the own vote meets himself there. Here
-both face the others of a left-out annotator (`leave_one_out`, `against_others`), as in AlpacaEval's human agreement
-(arXiv 2305.14387); the difference of the two says who stands closer to people.
+A judge is usually compared with the majority of all annotators, an annotator with the majority of the others. The two
+are not comparable: the majority of three is a truer target than the majority of two, so of a judge and an annotator of
+equal skill the judge has the higher value; and comparing an annotator with a majority that includes their own vote
+inflates agreement. Here both face the others of a left-out annotator (`leave_one_out`, `against_others`), as in
+AlpacaEval's human agreement (arXiv 2305.14387); the difference of the two says which is closer to people.
 """
 
 import math
@@ -29,7 +29,7 @@ def leave_one_out(votes: NDArray[Any]) -> Numbers:
     the others are one person. NaN with under 2 votes.
     """
     counts = _counts(votes)
-    earned = [credit[:, own] for own, credit in enumerate(_credits(counts))]
+    earned = [credit[:, label] for label, credit in enumerate(_credits(counts))]
     return _mean_of_votes(np.stack(earned, axis=1), counts)
 
 
@@ -56,24 +56,24 @@ def against_others(judge: NDArray[Any], votes: NDArray[Any]) -> Numbers:
 
 
 def pairwise_agreement(votes: NDArray[Any]) -> Numbers:
-    """The share of an item's pairs of annotators that agree, shape (n_items,); NaN with under 2 votes."""
+    """The proportion of an item's pairs of annotators that agree, shape (n_items,); NaN with under 2 votes."""
     counts = _counts(votes)
     n = counts.sum(1)
     return ratio((counts * (counts - 1)).sum(1), n * (n - 1))
 
 
 def fleiss_kappa(votes: NDArray[Any]) -> float:
-    """Fleiss' kappa (1971): pairwise agreement above that of votes drawn from the shares of the labels.
+    """Fleiss' kappa (1971): pairwise agreement above that of votes drawn from the proportions of the labels.
 
     Items may have unequal numbers of votes: each weighs the same in both terms, as in Gwet's (2014) extension, and
     those with under 2 votes are left out of both. NaN when nothing is left, or one label only.
     """
     agreement, counts = pairwise_agreement(votes), _counts(votes)
-    kept = ~np.isnan(agreement)
-    if not kept.any():
+    known = ~np.isnan(agreement)
+    if not known.any():
         return math.nan
-    shares = (counts[kept] / counts[kept].sum(1, keepdims=True)).mean(0)
-    return float(1.0 - ratio(1.0 - agreement[kept].mean(), (shares * (1.0 - shares)).sum()))
+    shares = (counts[known] / counts[known].sum(1, keepdims=True)).mean(0)
+    return float(1.0 - ratio(1.0 - agreement[known].mean(), (shares * (1.0 - shares)).sum()))
 
 
 def majority(votes: NDArray[Any], k: int) -> NDArray[np.int64]:
@@ -136,11 +136,11 @@ def leave_one_out_scores(ratings: NDArray[Any]) -> LeftOut:
     return LeftOut(item=item, rating=rating, others=(totals[item] - rating) / (n[item] - 1))
 
 
-def drawn_agreement(correct: NDArray[Any], size: int = 30, draws: int = 1000, seed: int = 0) -> tuple[float, float]:
-    """Mean and standard deviation of the share correct among `size` items, drawn with replacement `draws` times.
+def drawn_agreement(correct: NDArray[Any], size: int = 30, samples: int = 1000, seed: int = 0) -> tuple[float, float]:
+    """Mean and standard deviation of the proportion correct among `size` items sampled with replacement.
 
-    How arXiv 2406.11657 tells how well annotators know a person: .597 and .087 at 1,000 draws of 30. The deviation is
-    that of a figure of `size` items, near sqrt(p (1 - p) / size), not that of the mean of all items.
+    How arXiv 2406.11657 measures how well annotators know a person: .597 and .087 at 1,000 samples of 30. The deviation
+    is that of a proportion of `size` items, near sqrt(p (1 - p) / size), not that of the mean of all items.
 
     Args:
         correct: (n_items,) 0 or 1, whether the majority of the annotators names the person's own label.
@@ -151,7 +151,7 @@ def drawn_agreement(correct: NDArray[Any], size: int = 30, draws: int = 1000, se
     correct = np.asarray(correct, dtype=float)
     if not len(correct):
         return math.nan, math.nan
-    shares = np.random.default_rng(seed).choice(correct, (draws, size)).mean(1)
+    shares = np.random.default_rng(seed).choice(correct, (samples, size)).mean(1)
     return float(shares.mean()), float(shares.std())
 
 
@@ -172,8 +172,8 @@ def _leading(counts: Numbers) -> NDArray[np.int64]:
 
 def _credits(counts: Numbers) -> Iterator[Numbers]:
     """For each label that the left-out annotator may have: what each label earns against the others, (n_items, k)."""
-    for own in range(counts.shape[1]):
-        others = counts - (np.arange(counts.shape[1]) == own)
+    for label in range(counts.shape[1]):
+        others = counts - (np.arange(counts.shape[1]) == label)
         leading = others == others.max(1, keepdims=True)
         yield leading / leading.sum(1, keepdims=True)
 

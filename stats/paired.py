@@ -10,7 +10,7 @@
     non_inferior           whether the first is worse by less than a margin, for a student that replaces its teacher
     holm                   p-values adjusted for being many (Holm 1979)
 
-A permutation p-value counts the data as one of its own permutations: (1 + more extreme ones) / (1 + drawn ones)
+A permutation p-value counts the data as one permutation: (1 + more extreme permutations) / (1 + sampled permutations)
 (Phipson & Smyth 2010, arXiv 1603.05766), so it is never 0 and the test never rejects too often.
 """
 
@@ -68,14 +68,14 @@ def difference(first: ArrayLike, second: ArrayLike, groups: Groups = None, *, le
     Raises:
         DataError: sides or groups of different length.
     """
-    one, other = _sides("difference", first, second)
-    codes, count = group_codes(groups, len(one))
-    value = _mean(one - other)
+    left, right = _sides("difference", first, second)
+    codes, count = group_codes(groups, len(left))
+    value = _mean(left - right)
     if count < 2:
-        return Estimate(value, math.nan, math.nan, len(one), count)
-    centre, error, reach = _centre(one, other, codes, count)
+        return Estimate(value, math.nan, math.nan, len(left), count)
+    centre, error, reach = _centre(left, right, codes, count)
     half = quantile(level, count - 1) * error
-    return Estimate(value, max(centre - half, -reach), min(centre + half, reach), len(one), count)
+    return Estimate(value, max(centre - half, -reach), min(centre + half, reach), len(left), count)
 
 
 def mcnemar(first_correct: ArrayLike, second_correct: ArrayLike, *, mid_p: bool = False) -> McNemar:
@@ -92,15 +92,15 @@ def mcnemar(first_correct: ArrayLike, second_correct: ArrayLike, *, mid_p: bool 
     Raises:
         DataError: sides of different length.
     """
-    one, other = _sides("mcnemar", first_correct, second_correct)
-    right, wrong = int(np.count_nonzero(one > other)), int(np.count_nonzero(one < other))
-    if right == wrong:
-        return McNemar(right, wrong, 1.0)
+    left, right = _sides("mcnemar", first_correct, second_correct)
+    only_first, only_second = int(np.count_nonzero(left > right)), int(np.count_nonzero(left < right))
+    if only_first == only_second:
+        return McNemar(only_first, only_second, 1.0)
     from scipy.stats import binom
 
-    discordant, fewer = right + wrong, min(right, wrong)
+    discordant, fewer = only_first + only_second, min(only_first, only_second)
     p = 2 * binom.cdf(fewer, discordant, 0.5)
-    return McNemar(right, wrong, float(p - binom.pmf(fewer, discordant, 0.5) if mid_p else p))
+    return McNemar(only_first, only_second, float(p - binom.pmf(fewer, discordant, 0.5) if mid_p else p))
 
 
 def permutation(
@@ -122,9 +122,9 @@ def permutation(
     Raises:
         DataError: sides or groups of different length.
     """
-    one, other = _sides("permutation", first, second)
-    codes, count = group_codes(groups, len(one))
-    sums = np.bincount(codes, weights=one - other, minlength=count)
+    left, right = _sides("permutation", first, second)
+    codes, count = group_codes(groups, len(left))
+    sums = np.bincount(codes, weights=left - right, minlength=count)
     if not count or np.isnan(sums).any():
         return math.nan
     seen = abs(math.fsum(sums)) - 1e-12 * float(np.abs(sums).sum())
@@ -163,18 +163,18 @@ def permutation_statistic(
     Raises:
         DataError: sides or groups of different length.
     """
-    one, other = np.asarray(first), np.asarray(second)
-    _check_sides("permutation_statistic", one, other)
-    codes, count = group_codes(groups, len(one))
-    seen = abs(statistic(one) - statistic(other)) if count else math.nan
+    left, right = np.asarray(first), np.asarray(second)
+    _check_sides("permutation_statistic", left, right)
+    codes, count = group_codes(groups, len(left))
+    seen = abs(statistic(left) - statistic(right)) if count else math.nan
     if math.isnan(seen):
         return math.nan
     extreme, drawn, exact = 0, 0, _is_exact(count, resamples)
     for flips in _flips(count, resamples, seed):
         for flip in flips.astype(bool):
             swapped = flip[codes]
-            found = statistic(np.where(swapped, other, one)) - statistic(np.where(swapped, one, other))
-            extreme += not abs(found) < seen - 1e-12 * max(1.0, seen)
+            result = statistic(np.where(swapped, right, left)) - statistic(np.where(swapped, left, right))
+            extreme += not abs(result) < seen - 1e-12 * max(1.0, seen)
         drawn += len(flips)
     return _p(extreme, drawn, exact)
 
@@ -205,17 +205,17 @@ def non_inferior(
         raise DeclarationError(
             f"non_inferior: margin {margin}, alpha {alpha}. Give a margin above 0 and an alpha in (0, 0.5)."
         )
-    found = difference(first, second, groups, level=1 - 2 * alpha)
-    if found.groups < 2:
-        return NonInferiority(found, margin, math.nan, False)
+    result = difference(first, second, groups, level=1 - 2 * alpha)
+    if result.groups < 2:
+        return NonInferiority(result, margin, math.nan, False)
     from scipy.special import stdtr
 
-    one, other = _sides("non_inferior", first, second)
-    codes, count = group_codes(groups, len(one))
-    centre, error, _ = _centre(one, other, codes, count)
+    left, right = _sides("non_inferior", first, second)
+    codes, count = group_codes(groups, len(left))
+    centre, error, _ = _centre(left, right, codes, count)
     surplus = centre + margin
     p = float(stdtr(count - 1, -surplus / error)) if error > 0 else float(surplus <= 0)
-    return NonInferiority(found, margin, p, p <= alpha)
+    return NonInferiority(result, margin, p, p <= alpha)
 
 
 def holm(p_values: ArrayLike) -> Floats:
@@ -223,34 +223,34 @@ def holm(p_values: ArrayLike) -> Floats:
 
     NaN, a test that was not possible, stays NaN and does not count.
     """
-    given = np.asarray(p_values, dtype=np.float64)
-    adjusted = np.full_like(given, np.nan)
-    known = np.flatnonzero(~np.isnan(given))
-    order = known[np.argsort(given[known], kind="stable")]
-    steps = given[order] * np.arange(len(order), 0, -1)
+    p_array = np.asarray(p_values, dtype=np.float64)
+    adjusted = np.full_like(p_array, np.nan)
+    known = np.flatnonzero(~np.isnan(p_array))
+    order = known[np.argsort(p_array[known], kind="stable")]
+    steps = p_array[order] * np.arange(len(order), 0, -1)
     adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
     return adjusted
 
 
 def _sides(who: str, first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
-    one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    _check_sides(who, one, other)
-    return one, other
+    left, right = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    _check_sides(who, left, right)
+    return left, right
 
 
-def _check_sides(who: str, one: NDArray[Any], other: NDArray[Any]) -> None:
-    if one.shape != other.shape or one.ndim != 1:
-        raise DataError(f"{who}: {one.shape} outputs against {other.shape}. Give one of each judge a case.")
+def _check_sides(who: str, left: NDArray[Any], right: NDArray[Any]) -> None:
+    if left.shape != right.shape or left.ndim != 1:
+        raise DataError(f"{who}: {left.shape} outputs against {right.shape}. Give one of each judge a case.")
 
 
 def _mean(values: Floats) -> float:
     return math.fsum(values) / len(values) if len(values) else math.nan
 
 
-def _centre(one: Floats, other: Floats, codes: NDArray[np.intp], count: int) -> tuple[float, float, float]:
+def _centre(left: Floats, right: Floats, codes: NDArray[np.intp], count: int) -> tuple[float, float, float]:
     """The middle of the interval, the standard error, and how far from 0 the difference can be."""
-    apart = one - other
-    if not (np.isin(one, (0, 1)).all() and np.isin(other, (0, 1)).all()):
+    apart = left - right
+    if not (np.isin(left, (0, 1)).all() and np.isin(right, (0, 1)).all()):
         centre = _mean(apart)
         return centre, math.sqrt(clustered_variance(apart - centre, codes, count)), math.inf
     # Agresti & Min: half a case in each of the four cells, so the two discordant ones and one case without difference.

@@ -1,14 +1,14 @@
 """How many labels a question needs, and what a number of labels can show; planned before people label.
 
-    labels_for_share         for an accuracy within a width (Wilson's interval, solved for n)
+    labels_for_proportion         for an accuracy within a width (Wilson's interval, solved for n)
     power_of_mcnemar         the chance that n cases show a difference of two judges, by McNemar's exact test; summed
                              over all outcomes, where Connor (1987, Biometrics 43) approximates
     labels_for_difference    for that chance to be 80 %, say
     detectable_difference    the smallest difference that n cases show with that chance
     design_effect            how many times as many cases are needed when they come in groups (Kish 1965)
-    intraclass_correlation   how alike the cases of a group are, from a pilot (one-way ANOVA, Donner 1986)
+    intraclass_correlation   how similar the cases of a group are, from a pilot (one-way ANOVA, Donner 1986)
 
-Discordance is the share of cases that one of two judges alone has right; their accuracies differ by at most that much.
+Discordance is the proportion of cases that only one of two judges has right; their accuracies differ by at most that.
 Numbers are of independent labelled cases; multiply by the design effect, and add the judgments that will fail.
 """
 
@@ -24,10 +24,10 @@ TAIL = 1e-12  # probability of discordant counts that the summation leaves out, 
 MOST_LABELS = 10_000_000
 
 
-def labels_for_share(p: float, width: float, *, level: float = 0.95) -> int:
+def labels_for_proportion(p: float, width: float, *, level: float = 0.95) -> int:
     """Labels for Wilson's interval to reach no further than `width` to each side, on average.
 
-    Half of the interval's length at a share of exactly p is z / (n + z^2) sqrt(n p (1 - p) + z^2 / 4); this is the
+    Half of the interval's length at a proportion of exactly p is z / (n + z^2) sqrt(n p (1 - p) + z^2 / 4); this is the
     least n where it is at most `width`.
 
     Args:
@@ -39,11 +39,13 @@ def labels_for_share(p: float, width: float, *, level: float = 0.95) -> int:
         DeclarationError: a share or a width out of range.
 
     Example:
-        >>> labels_for_share(0.8, 0.05), labels_for_share(0.5, 0.03)
+        >>> labels_for_proportion(0.8, 0.05), labels_for_proportion(0.5, 0.03)
         (245, 1064)
     """
     if not (0 <= p <= 1 and 0 < width < 0.5):
-        raise DeclarationError(f"labels_for_share: p {p}, width {width}. Give p in [0, 1] and a width in (0, 0.5).")
+        raise DeclarationError(
+            f"labels_for_proportion: p {p}, width {width}. Give p in [0, 1] and a width in (0, 0.5)."
+        )
     z = quantile(level)
     # Squared, that is a quadratic in m = n + z^2: width^2 m^2 - z^2 p (1 - p) m - z^4 (1/4 - p (1 - p)) = 0.
     spread = p * (1 - p)
@@ -65,7 +67,7 @@ def power_of_mcnemar(n: int, p01: float, p10: float, *, alpha: float = 0.05) -> 
     """
     if n < 0 or min(p01, p10) < 0 or p01 + p10 > 1 + 1e-12:
         raise DeclarationError(
-            f"power_of_mcnemar: n {n}, p01 {p01}, p10 {p10}. Give shares of n cases that are at most 1 together."
+            f"power_of_mcnemar: n {n}, p01 {p01}, p10 {p10}. Give proportions (of n cases) that are at most 1 together."
         )
     if not 0 < alpha < 1:
         raise DeclarationError(f"power_of_mcnemar: alpha {alpha} is not in (0, 1). Give 0.05, say.")
@@ -88,7 +90,7 @@ def labels_for_difference(discordance: float, difference: float, *, power: float
     """Labels for McNemar's exact test to show a difference of two accuracies.
 
     Args:
-        discordance: share of cases that one judge alone has right, in (0, 1].
+        discordance: proportion of cases that only one judge has right, in (0, 1].
         difference: of the accuracies, not 0, at most the discordance.
         power: the chance to show it, in (0, 1).
         alpha: level of the two-sided test.
@@ -132,12 +134,12 @@ def detectable_difference(n: int, discordance: float, *, power: float = 0.8, alp
 
     Args:
         n: labelled cases that both judges judge.
-        discordance: share of cases that one judge alone has right, in (0, 1].
+        discordance: proportion of cases that only one judge has right, in (0, 1].
         power: the chance to show it, in (alpha, 1).
         alpha: level of the two-sided test.
 
     Returns:
-        In (0, discordance]; NaN where even judges that differ to one side only are not told apart.
+        In (0, discordance]; NaN where even judges that differ only to one side are not distinguished.
 
     Raises:
         DeclarationError: an argument out of range.
@@ -175,7 +177,7 @@ def design_effect(sizes: ArrayLike, correlation: float) -> float:
 
 
 def intraclass_correlation(values: ArrayLike, groups: Groups) -> float:
-    """How alike two cases of one group are, as a correlation; around 0 where groups do not matter.
+    """How similar two cases of one group are, as a correlation; around 0 where groups do not matter.
 
     Args:
         values: (n,) scores, or whether a judge is right.
@@ -195,7 +197,7 @@ def intraclass_correlation(values: ArrayLike, groups: Groups) -> float:
     sizes = np.bincount(codes)
     means = np.bincount(codes, weights=numbers) / sizes
     between = float(sizes @ (means - numbers.mean()) ** 2) / (count - 1)
-    within = float(((numbers - means[codes]) ** 2).sum()) / (n - count)
+    within_groups = float(((numbers - means[codes]) ** 2).sum()) / (n - count)
     size = (n - float((sizes**2).sum()) / n) / (count - 1)
-    total = between + (size - 1) * within
-    return (between - within) / total if total > 1e-12 * float(numbers @ numbers) / n else math.nan
+    total = between + (size - 1) * within_groups
+    return (between - within_groups) / total if total > 1e-12 * float(numbers @ numbers) / n else math.nan

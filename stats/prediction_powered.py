@@ -104,7 +104,7 @@ def _all_codes(groups: Groups, others: Groups, n: int, unlabelled: int) -> tuple
     """The groups of the labelled and then of the other cases, numbered together."""
     if groups is None and others is None:
         return group_codes(None, n + unlabelled)
-    names = [[] if given is None else list(given) for given in (groups, others)]
+    names = [[] if names_of is None else list(names_of) for names_of in (groups, others)]
     if [len(side) for side in names] != [n, unlabelled]:
         raise DataError(
             f"prediction_powered_mean: {len(names[0])} and {len(names[1])} groups for {n} and {unlabelled} cases. "

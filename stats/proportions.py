@@ -1,9 +1,8 @@
-"""What every figure is told in: a share with its interval, a mean, correlations."""
+"""A proportion of independent cases with its interval, and correlations."""
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -41,26 +40,6 @@ class Proportion:
         return {"value": self.value, "low": low, "high": high, "hits": self.hits, "n": self.n} if self.n else {"n": 0}
 
 
-@dataclass
-class Mean:
-    """A mean of finite numbers; the sum is exact, so the order in which they come cannot matter."""
-
-    n: int = 0
-    total: Fraction = Fraction(0)
-
-    def add(self, value: float) -> None:
-        self.n += 1
-        self.total += Fraction(value)
-
-    @property
-    def value(self) -> float:
-        """NaN for n = 0."""
-        return float(self.total / self.n) if self.n else math.nan
-
-    def as_dict(self) -> dict[str, Any]:
-        return {"value": self.value, "n": self.n} if self.n else {"n": 0}
-
-
 def correlations(pairs: Iterable[tuple[float, float]]) -> dict[str, float]:
     """Pearson, Spearman and Kendall's tau-b of the two sides; empty under 3 points, NaN when either side is constant.
 
@@ -83,11 +62,6 @@ def correlation(name: str, left: Floats, right: Floats) -> float:
         return math.nan
     statistics: dict[str, Any] = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
     return float(statistics[name](left, right).statistic)
-
-
-def known(values: dict[str, float]) -> dict[str, float]:
-    """The values that are numbers: JSON has no NaN."""
-    return {name: value for name, value in values.items() if not math.isnan(value)}
 
 
 def _constant(scores: Floats) -> bool:

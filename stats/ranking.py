@@ -44,7 +44,7 @@ class RankAgreement:
 
 
 def mean_scores(scores: Floats, systems: Codes, k: int, groups: Groups = None) -> list[Estimate]:
-    """The mean score of each of k systems, with n = 0 for one that was never scored.
+    """The mean score of each of k systems, with n = 0 for a system that was never scored.
 
     Args:
         scores: (n,) NaN missing.
@@ -52,11 +52,11 @@ def mean_scores(scores: Floats, systems: Codes, k: int, groups: Groups = None) -
         k: how many systems.
         groups: (n,).
     """
-    given, wrote = np.asarray(scores, dtype=np.float64), np.asarray(systems, dtype=np.int64)
-    _check("mean_scores", k, given, wrote)
-    within = group_codes(groups, len(given))[0]
-    masks = [(wrote == system) & ~np.isnan(given) for system in range(k)]
-    return [mean(given[mask], None if groups is None else within[mask]) for mask in masks]
+    score_array, wrote = np.asarray(scores, dtype=np.float64), np.asarray(systems, dtype=np.int64)
+    _check("mean_scores", k, score_array, wrote)
+    codes = group_codes(groups, len(score_array))[0]
+    masks = [(wrote == system) & ~np.isnan(score_array) for system in range(k)]
+    return [mean(score_array[mask], None if groups is None else codes[mask]) for mask in masks]
 
 
 def win_matrix(first: Codes, second: Codes, outcome: Codes, k: int) -> Floats:
@@ -113,8 +113,9 @@ def bootstrap_strengths(
     table = _table(cells, wins, k)
     _check_connected(table, prior)
     rng = np.random.default_rng(seed)
-    draws = (np.bincount(rng.integers(len(names), size=len(names)), minlength=len(names)) for _ in range(resamples))
-    tables = np.stack([_table(cells, wins * weights[group], k) for weights in draws])
+    count = len(names)
+    resampled_counts = (np.bincount(rng.integers(count, size=count), minlength=count) for _ in range(resamples))
+    tables = np.stack([_table(cells, wins * weights[group], k) for weights in resampled_counts])
     replicates = _strengths(tables[_reach(tables, prior).all(axis=(-2, -1))], prior)
     low, high, best, worst = _tails(replicates, k, level, fewest=resamples / 2)
     strengths = _strengths(table, prior)
@@ -133,7 +134,7 @@ def bootstrap_strengths(
 
 
 def rank_agreement(scores: Floats, others: Floats) -> RankAgreement:
-    """How alike two scorings rank the same systems; n of them have both scores, and few systems say little.
+    """How similarly two scorings rank the same systems; n of them have both scores, and few systems say little.
 
     Args:
         scores: (k,) means, strengths or any scores, higher is better; NaN missing.
@@ -143,8 +144,8 @@ def rank_agreement(scores: Floats, others: Floats) -> RankAgreement:
     if ours.ndim != 1 or ours.shape != theirs.shape:
         raise DataError(f"rank_agreement: shapes {ours.shape} and {theirs.shape}. Give each system two scores.")
     both = ~(np.isnan(ours) | np.isnan(theirs))
-    found = correlations(zip(ours[both].tolist(), theirs[both].tolist(), strict=True))
-    return RankAgreement(found.get("spearman", np.nan), found.get("kendall", np.nan), int(both.sum()))
+    coefficients = correlations(zip(ours[both].tolist(), theirs[both].tolist(), strict=True))
+    return RankAgreement(coefficients.get("spearman", np.nan), coefficients.get("kendall", np.nan), int(both.sum()))
 
 
 def _wins(who: str, first: Codes, second: Codes, outcome: Codes, k: int) -> tuple[Codes, Floats, NDArray[np.intp]]:

@@ -1,6 +1,6 @@
 """Intervals that respect groups: cases of one prompt or one person are not independent.
 
-    share      Wilson's interval (1927). Clustered cases count for their effective sample size (Korn & Graubard 1998,
+    proportion Wilson's interval (1927). Clustered cases count for their effective sample size (Korn & Graubard 1998,
                Survey Methodology 24; compared by Dean & Pagano 2015 and, who recommend Wilson's, by Franco et al. 2019,
                J. Survey Statistics and Methodology 3 and 7).
     mean       Student's interval of the cluster-robust variance (Liang & Zeger 1986).
@@ -52,7 +52,7 @@ class Estimate:
 
 
 def proportion(hits: ArrayLike, groups: Groups = None, *, level: float = 0.95) -> Estimate:
-    """The share of hits, in [0, 1], with Wilson's interval.
+    """The proportion of hits, in [0, 1], with Wilson's interval.
 
     In groups, n becomes p (1 - p) / v with the cluster-robust variance v, but never more than n, and the normal
     quantile becomes Student's, with one degree of freedom less than there are groups. Where all cases are hits, or
@@ -69,12 +69,12 @@ def proportion(hits: ArrayLike, groups: Groups = None, *, level: float = 0.95) -
     Raises:
         DataError: groups of another length.
     """
-    found = np.asarray(hits, dtype=bool)
-    n = len(found)
+    values = np.asarray(hits, dtype=bool)
+    n = len(values)
     codes, count = group_codes(groups, n)
     if not n:
         return _undefined(math.nan, 0, 0)
-    value = int(np.count_nonzero(found)) / n
+    value = int(np.count_nonzero(values)) / n
     if count == n:
         return Estimate(value, *wilson(value, n, quantile(level)), n, count, float(n))
     if count == 1:
@@ -82,7 +82,7 @@ def proportion(hits: ArrayLike, groups: Groups = None, *, level: float = 0.95) -
     if value in (0, 1):
         effective: float = count
     else:
-        variance = clustered_variance(found - value, codes, count)
+        variance = clustered_variance(values - value, codes, count)
         effective = value * (1 - value) / max(variance, value * (1 - value) / n)
     return Estimate(value, *wilson(value, effective, quantile(level, count - 1)), n, count, float(effective))
 
@@ -141,8 +141,8 @@ def bootstrap(
 
     Returns:
         NaN where the statistic is; the interval is NaN when all cases are of one group, or the statistic is not
-        defined on most resamples. A statistic on a bound gets the interval of a share of as many cases as there are
-        groups, stretched to the bounds: with no variation seen nothing better is known.
+        defined on most resamples. A statistic on a bound gets the interval of a proportion of as many cases as there
+        are groups, stretched to the bounds: with no variation seen nothing better is known.
 
     Raises:
         DataError: groups of another length.
@@ -160,9 +160,9 @@ def bootstrap(
         return _undefined(value, n, count)
     drawn = min(count, max(DRAWN_GROUPS, DRAWN_CASES * count // n))
     rng = np.random.default_rng(seed)
-    draws = _draw_groups(rng, codes, count, drawn) if count < n else _draw_cases(rng, n, drawn)
+    samples = _draw_groups(rng, codes, count, drawn) if count < n else _draw_cases(rng, n, drawn)
     times = resamples or max(RESAMPLES // 2, min(RESAMPLES, 800 * DRAWN_CASES // (drawn * n // count)))
-    replicates = np.array([statistic(next(draws)) for _ in range(times)], dtype=np.float64)
+    replicates = np.array([statistic(next(samples)) for _ in range(times)], dtype=np.float64)
     return _interval(value, replicates, math.sqrt(drawn / count), (n, count), level, bounds)
 
 
@@ -186,7 +186,7 @@ def bootstrap_table(
     Args:
         statistic: tables (..., k, k), rows people, columns judge -> figures (...).
         human: (n,) label codes 0..k-1.
-        judge: (n,) codes alike.
+        judge: (n,) codes as `human`.
 
     Raises:
         DataError: codes that are not in 0..k-1, sides or groups of another length.
@@ -217,8 +217,8 @@ def group_codes(groups: Groups, n: int) -> tuple[NDArray[np.intp], int]:
     if groups is None:
         return np.arange(n), n
     if isinstance(groups, np.ndarray) and groups.dtype.kind in "iu" and groups.shape == (n,):
-        found, codes = np.unique(groups, return_inverse=True)
-        return np.asarray(codes, dtype=np.intp), len(found)
+        values, codes = np.unique(groups, return_inverse=True)
+        return np.asarray(codes, dtype=np.intp), len(values)
     names = groups.tolist() if isinstance(groups, np.ndarray) else list(groups)
     if len(names) != n:
         raise DataError(f"groups: {len(names)} names for {n} cases. Give one for each case.")

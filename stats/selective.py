@@ -1,12 +1,12 @@
-"""What is gained by keeping only the verdicts that the judge is sure of.
+"""Selective prediction: the gain of keeping only verdicts with a high certainty.
 
-The verdicts enter from the surest down. Equal certainties enter together: a judge that says 80 for half of all cases
-has no order among them, and a curve that took one from the file would depend on the file. Certainties are in [0, 1];
+Verdicts enter by certainty, the highest first. Equal certainties enter together: a judge that says 80 for half of all
+cases has no order among them, and a curve in the file's order would depend on the file. Certainties are in [0, 1];
 verdicts without a certainty or a label are left out before they come here.
 
-    risk-coverage curve   accuracy of what is kept against the share that is kept (El-Yaniv and Wiener 2010)
-    AURC                  mean share of errors over all coverages; the selective judge is that of Geifman and El-Yaniv
-                          (2017, arXiv 1705.08500), the area of Geifman, Uziel and El-Yaniv (2019, arXiv 1805.08206)
+    risk-coverage curve   accuracy of the kept verdicts against the proportion that is kept (El-Yaniv and Wiener 2010)
+    AURC                  mean proportion of errors over all coverages; the selective judge is that of Geifman and
+                          El-Yaniv (2017, arXiv 1705.08500), the area of Geifman, Uziel and El-Yaniv (2019, arXiv 1805.08206)
     excess AURC           that above the best order of the same verdicts (the same paper, section 2)
     AUROC                 how often a correct verdict is surer than a wrong one; half for equals
 """
@@ -30,8 +30,8 @@ class RiskCoverage:
 
     Args:
         threshold: (points,) certainties; kept is what is at or above.
-        coverage: (points,) share of all verdicts that is kept, in (0, 1].
-        accuracy: (points,) of the kept ones.
+        coverage: (points,) proportion of all verdicts that is kept, in (0, 1].
+        accuracy: (points,) of the kept verdicts.
         n: (points,) how many are kept.
         hits: (points,) how many of these are correct.
     """
@@ -44,12 +44,12 @@ class RiskCoverage:
 
 
 @dataclass(frozen=True)
-class HighLow:
-    """The correct ones among verdicts at or above a threshold, and below."""
+class ThresholdSplit:
+    """The correct verdicts among those at or above a threshold, and below."""
 
     threshold: float
-    high: Proportion
-    low: Proportion
+    accepted: Proportion
+    rejected: Proportion
 
 
 def risk_coverage(certainty: Floats, correct: NDArray[np.bool_]) -> RiskCoverage:
@@ -63,18 +63,18 @@ def risk_coverage(certainty: Floats, correct: NDArray[np.bool_]) -> RiskCoverage
         DataError: lengths differ, or a certainty is outside of [0, 1] or missing.
     """
     sure, right = checked("risk_coverage", certainty, correct)
-    threshold, which, kept = np.unique(-sure, return_inverse=True, return_counts=True)
-    n = np.cumsum(kept, dtype=np.int64)
-    hits = np.cumsum(np.bincount(which, right, len(kept)).astype(np.int64))
+    threshold, which, counts = np.unique(-sure, return_inverse=True, return_counts=True)
+    n = np.cumsum(counts, dtype=np.int64)
+    hits = np.cumsum(np.bincount(which, right, len(counts)).astype(np.int64))
     return RiskCoverage(-threshold, n / max(len(sure), 1), hits / n, n, hits)
 
 
 def aurc(certainty: Floats, correct: NDArray[np.bool_]) -> float:
     """The area under the risk-coverage curve, in [0, 1], lower is better; NaN for no verdicts.
 
-    The mean over k = 1..n of the share of errors among the k surest verdicts. Among equal certainties it is the
-    expected value over all orders of them: each position then holds an error with the group's own share of errors.
-    A judge that is equally sure of everything has its share of errors. Arguments as `risk_coverage`.
+    The mean over k = 1..n of the proportion of errors among the k surest verdicts. Among equal certainties it is the
+    expected value over all orders of them: each position then holds an error with the group's proportion of errors.
+    A judge that is equally sure of everything has its proportion of errors. Arguments as `risk_coverage`.
     """
     curve = risk_coverage(certainty, correct)
     if not len(curve.n):
@@ -87,8 +87,8 @@ def aurc(certainty: Floats, correct: NDArray[np.bool_]) -> float:
 def excess_aurc(certainty: Floats, correct: NDArray[np.bool_]) -> float:
     """AURC less that of the same verdicts with all correct ones first, at least 0; NaN for no verdicts.
 
-    The best order is counted exactly; Geifman et al. approximate it by r + (1 - r) ln(1 - r) at a share of errors r.
-    Arguments as `risk_coverage`.
+    The best order is counted exactly; Geifman et al. approximate it by r + (1 - r) ln(1 - r) at a proportion of errors
+    r. Arguments as `risk_coverage`.
     """
     best = np.asarray(correct, dtype=np.float64)  # surest exactly where it is right
     # rounding may fall below 0; numpy's maximum keeps NaN
@@ -110,14 +110,14 @@ def auroc(certainty: Floats, correct: NDArray[np.bool_]) -> float:
     return float((hits @ less_sure + hits @ wrong / 2) / (hits.sum() * wrong.sum()))
 
 
-def high_low(certainty: Floats, correct: NDArray[np.bool_], threshold: float = 0.8) -> HighLow:
+def split_at_threshold(certainty: Floats, correct: NDArray[np.bool_], threshold: float = 0.8) -> ThresholdSplit:
     """Accuracy at or above a certainty, and below (arXiv 2406.11657, table 2, with 80 of 100).
 
     Arguments as `risk_coverage`.
     """
-    sure, right = checked("high_low", certainty, correct)
+    sure, right = checked("split_at_threshold", certainty, correct)
     high = sure >= threshold
-    return HighLow(
+    return ThresholdSplit(
         threshold,
         Proportion(int(right[high].sum()), int(high.sum())),
         Proportion(int(right[~high].sum()), int((~high).sum())),

@@ -6,7 +6,7 @@ from typing import Literal
 
 from ..errors import RunError
 from ..evaluation.results import Evaluation, Measure
-from ..stats.power import labels_for_share
+from ..stats.power import labels_for_proportion
 
 SMALLEST = 0.01  # distance for which labels are counted: their number grows with its inverse square
 Outcome = Literal["holds", "fails", "inconclusive"]
@@ -63,7 +63,7 @@ class Requirement:
         distance = abs(measure.value - self.value)
         if measure.kind != "proportion" or distance < SMALLEST:
             return ""
-        needed = labels_for_share(min(max(measure.value, 0.0), 1.0), min(distance, 0.499))
+        needed = labels_for_proportion(min(max(measure.value, 0.0), 1.0), min(distance, 0.499))
         return f"; about {needed:,} independent labels would decide, if the value stays the same"
 
     def __str__(self) -> str:

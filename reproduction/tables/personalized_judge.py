@@ -19,7 +19,7 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from ...stats.proportions import Proportion
-from ...stats.selective import high_low
+from ...stats.selective import split_at_threshold
 from ..comparison import Basis, PublishedValue, Recomputed, rounds_to
 from ..published import register
 from ..recorded import RecordedPreference, read
@@ -162,9 +162,11 @@ def _proportion(rows: list[PersonaJudgment]) -> Proportion:
 def _by_certainty(rows: list[PersonaJudgment]) -> Iterator[tuple[str, Proportion]]:
     rows = [row for row in rows if _names_a_response(row)]
     sure = np.array([(row.certainty or 0.0) / 100 for row in rows])
-    split = high_low(sure, np.array([row.prediction == row.label for row in rows], dtype=bool), THRESHOLD / 100)
-    yield "high", split.high
-    yield "low", split.low
+    split = split_at_threshold(
+        sure, np.array([row.prediction == row.label for row in rows], dtype=bool), THRESHOLD / 100
+    )
+    yield "high", split.accepted
+    yield "low", split.rejected
 
 
 def _group(name: str, proportion: Recomputed, correct: float, basis: Basis) -> dict[str, Recomputed]:

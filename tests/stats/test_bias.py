@@ -9,7 +9,7 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.proportion import proportion_confint
 
 from dicast.errors import DataError
-from dicast.stats.bias import Against, length, length_errors, position, repetition, self_preference, tie_rate
+from dicast.stats.bias import JudgeVsHuman, length, length_errors, position, repetition, self_preference, tie_rate
 
 SEEDS = range(5)
 A, B, TIE, NONE = 0, 1, 2, -1
@@ -26,7 +26,7 @@ def winners(seed: int, n: int = 150) -> np.ndarray:
     return np.random.default_rng(seed).choice([A, B, TIE, NONE], size=n, p=[0.45, 0.3, 0.2, 0.05])
 
 
-def values(found: Against) -> tuple[float, float, float]:
+def values(found: JudgeVsHuman) -> tuple[float, float, float]:
     return found.judge.value, found.people.value, found.difference.value
 
 

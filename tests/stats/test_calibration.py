@@ -100,7 +100,7 @@ def test_equal_certainties_share_a_bin() -> None:
 def test_a_judge_that_is_always_right_and_sure_has_no_error() -> None:
     confidence, correct = stated((1.0, 5, 5))
     (only,) = reliability_bins(confidence, correct)
-    assert (only.low, only.high, only.n, only.gap) == (0.9, 1.0, 5, 0.0)
+    assert (only.low, only.high, only.n, only.difference) == (0.9, 1.0, 5, 0.0)
     assert [ece(confidence, correct), ece_debiased(confidence, correct)] == [0.0, 0.0]
     assert ece(confidence, ~correct) == 1.0
 
@@ -201,7 +201,7 @@ def test_the_parts_of_the_score_by_hand() -> None:
     assert parts.reliability == pytest.approx((0.1**2 + 0.2**2) / 2, abs=1e-12)
     assert parts.resolution == pytest.approx(0.2**2, abs=1e-12)
     assert parts.uncertainty == pytest.approx(0.6 * 0.4, abs=1e-12)
-    assert parts.within == 0.0
+    assert parts.within_bins == 0.0
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -209,7 +209,7 @@ def test_the_parts_of_the_score_by_hand() -> None:
 def test_the_parts_add_up_to_the_score(seed: int, bins: int | None) -> None:
     confidence, correct = verdicts(seed)
     parts = murphy(confidence, correct, bins)
-    whole = parts.reliability - parts.resolution + parts.uncertainty + parts.within
+    whole = parts.reliability - parts.resolution + parts.uncertainty + parts.within_bins
     assert whole == pytest.approx(brier_score_loss(correct, confidence), abs=1e-9)
 
 
@@ -223,7 +223,7 @@ def test_what_bins_lose_is_the_variance_less_the_covariance_within(seed: int) ->
         inside = ((confidence > low) | (at == 0)) & (confidence <= high)
         covariance = np.cov(confidence[inside], correct[inside], ddof=0)
         lost += inside.sum() / len(confidence) * (covariance[0, 0] - 2 * covariance[0, 1])
-    assert murphy(confidence, correct, 5).within == pytest.approx(lost, abs=1e-9)
+    assert murphy(confidence, correct, 5).within_bins == pytest.approx(lost, abs=1e-9)
 
 
 def test_a_constant_forecast_has_no_resolution() -> None:

@@ -290,7 +290,7 @@ def test_nobody_rated_and_nothing_is_paired() -> None:
 @pytest.mark.parametrize("p", [0.2, 0.597, 0.9])
 def test_drawn_agreement_is_a_binomial_share(p: float) -> None:
     correct = np.arange(1000) < 1000 * p
-    mean, deviation = drawn_agreement(correct, draws=20_000)
+    mean, deviation = drawn_agreement(correct, samples=20_000)
     assert mean == pytest.approx(p, abs=0.003)  # four standard errors
     assert deviation == pytest.approx(math.sqrt(p * (1 - p) / 30), rel=0.03)
 

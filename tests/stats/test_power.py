@@ -15,7 +15,7 @@ from dicast.stats.power import (
     detectable_difference,
     intraclass_correlation,
     labels_for_difference,
-    labels_for_share,
+    labels_for_proportion,
     power_of_mcnemar,
 )
 from dicast.stats.resampling import mean
@@ -29,14 +29,14 @@ def test_the_least_labels_whose_wilson_interval_is_narrow_enough(p: float, width
         low, high = proportion_confint(p * n, n, alpha=1 - level, method="wilson")
         return float(high - low) / 2
 
-    n = labels_for_share(p, width, level=level)
+    n = labels_for_proportion(p, width, level=level)
     assert reach(n) <= width + 1e-9
     assert n == 1 or reach(n - 1) > width
 
 
 def test_labels_for_a_share_are_about_those_of_the_normal_interval() -> None:
-    assert labels_for_share(0.5, 0.03) == pytest.approx(samplesize_confint_proportion(0.5, 0.03), abs=4)
-    assert labels_for_share(0.5, 0.03) == 1064  # 1.96^2 (1 / (4 * 0.03^2) - 1) = 1063.3
+    assert labels_for_proportion(0.5, 0.03) == pytest.approx(samplesize_confint_proportion(0.5, 0.03), abs=4)
+    assert labels_for_proportion(0.5, 0.03) == 1064  # 1.96^2 (1 / (4 * 0.03^2) - 1) = 1063.3
 
 
 def brute_force(n: int, p01: float, p10: float, alpha: float) -> float:
@@ -119,11 +119,11 @@ def test_too_few_cases_detect_nothing() -> None:
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda: labels_for_share(1.2, 0.05),
-        lambda: labels_for_share(0.8, 0),
-        lambda: labels_for_share(0.8, 0.5),
-        lambda: labels_for_share(math.nan, 0.1),
-        lambda: labels_for_share(0.8, 0.05, level=95),
+        lambda: labels_for_proportion(1.2, 0.05),
+        lambda: labels_for_proportion(0.8, 0),
+        lambda: labels_for_proportion(0.8, 0.5),
+        lambda: labels_for_proportion(math.nan, 0.1),
+        lambda: labels_for_proportion(0.8, 0.05, level=95),
         lambda: power_of_mcnemar(-1, 0.1, 0.1),
         lambda: power_of_mcnemar(10, -0.1, 0.1),
         lambda: power_of_mcnemar(10, 0.6, 0.6),

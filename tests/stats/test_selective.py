@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 from dicast.errors import DataError
 from dicast.stats.proportions import Proportion
-from dicast.stats.selective import HighLow, aurc, auroc, excess_aurc, high_low, risk_coverage
+from dicast.stats.selective import ThresholdSplit, aurc, auroc, excess_aurc, risk_coverage, split_at_threshold
 
 SEEDS = range(6)
 NONE = np.array([]), np.array([], dtype=bool)
@@ -128,10 +128,10 @@ def test_one_class_has_areas_but_no_roc() -> None:
 def test_without_verdicts_there_is_no_figure() -> None:
     assert risk_coverage(*NONE).n.tolist() == []
     assert all(math.isnan(measure(*NONE)) for measure in (aurc, excess_aurc, auroc))
-    assert high_low(*NONE) == HighLow(0.8, Proportion(0, 0), Proportion(0, 0))
+    assert split_at_threshold(*NONE) == ThresholdSplit(0.8, Proportion(0, 0), Proportion(0, 0))
 
 
-@pytest.mark.parametrize("measure", [risk_coverage, aurc, excess_aurc, auroc, high_low])
+@pytest.mark.parametrize("measure", [risk_coverage, aurc, excess_aurc, auroc, split_at_threshold])
 def test_a_missing_certainty_is_refused(measure) -> None:
     with pytest.raises(DataError, match="certainty nan"):
         measure(np.array([0.5, math.nan]), np.array([True, False]))
@@ -154,9 +154,9 @@ def test_published_shares_come_out_of_their_counts(
 ) -> None:
     certainty = np.repeat([0.8, 1.0, 0.79, 0.01], [1, high[1] - 1, 1, low[1] - 1])
     correct = np.concatenate([np.arange(n) < hits for hits, n in (high, low)])
-    found = high_low(certainty, correct)
-    assert (found.high, found.low) == (Proportion(*high), Proportion(*low))
-    assert (round(found.high.value, 3), round(found.low.value, 3)) == shares
+    found = split_at_threshold(certainty, correct)
+    assert (found.accepted, found.rejected) == (Proportion(*high), Proportion(*low))
+    assert (round(found.accepted.value, 3), round(found.rejected.value, 3)) == shares
 
 
 def recorded(judge: str, setting: str) -> list[dict[str, object]]:
@@ -175,12 +175,12 @@ def test_recorded_certainties_give_the_published_table() -> None:
     # Table 2, PRISM, Command R+: .893 (133/149) and .690 (587/852). The paper counts all 1,001 records, and int(852 x
     # .690) = 587 where 588 are right; one record is flagged since (both responses are the same text), and leaves 851.
     rows = recorded("command-r-plus", "all_features")
-    everything = high_low(*certainties(rows))
-    assert (everything.high, everything.low) == (Proportion(133, 149), Proportion(588, 852))
-    assert (round(everything.high.value, 3), round(everything.low.value, 3)) == (0.893, 0.690)
+    everything = split_at_threshold(*certainties(rows))
+    assert (everything.accepted, everything.rejected) == (Proportion(133, 149), Proportion(588, 852))
+    assert (round(everything.accepted.value, 3), round(everything.rejected.value, 3)) == (0.893, 0.690)
     assert (int(149 * 0.893), int(852 * 0.690)) == (133, 587)
-    sound = high_low(*certainties([row for row in rows if not row.get("quality_flag")]))
-    assert (sound.high, sound.low) == (Proportion(133, 149), Proportion(588, 851))
+    sound = split_at_threshold(*certainties([row for row in rows if not row.get("quality_flag")]))
+    assert (sound.accepted, sound.rejected) == (Proportion(133, 149), Proportion(588, 851))
 
 
 def certainties(rows: list[dict[str, object]]) -> tuple[np.ndarray, np.ndarray]:
