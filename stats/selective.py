@@ -6,7 +6,8 @@ verdicts without a certainty or a label are left out before they come here.
 
     risk-coverage curve   accuracy of the kept verdicts against the proportion that is kept (El-Yaniv and Wiener 2010)
     AURC                  mean proportion of errors over all coverages; the selective judge is that of Geifman and
-                          El-Yaniv (2017, arXiv 1705.08500), the area of Geifman, Uziel and El-Yaniv (2019, arXiv 1805.08206)
+                          El-Yaniv (2017, arXiv 1705.08500), the area of Geifman, Uziel and El-Yaniv (2019, arXiv
+                          1805.08206)
     excess AURC           that above the best order of the same verdicts (the same paper, section 2)
     AUROC                 how often a correct verdict is surer than a wrong one; half for equals
 """
