@@ -294,7 +294,7 @@ def test_check_leaves_out_the_cases_that_the_judge_was_made_of(here, capsys):
     assert len(server.bodies) == 2 * 20
     assert code == 2
     assert check(27, 30, cases=case_fingerprints(cases[::-1]))[0] == 3
-    assert "was compiled on all these 30 cases. Give cases that are new to it." in capsys.readouterr().err
+    assert "was compiled on all of these 30 cases. Give cases that are new to it." in capsys.readouterr().err
 
 
 def test_check_takes_the_cases_that_the_judge_was_compiled_on(here, capsys):
