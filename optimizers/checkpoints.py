@@ -1,8 +1,8 @@
-"""What of a compilation is done: one JSON a step, written whole, so that a kill at any moment loses at most a step.
+"""Checkpoints of a compilation: one JSON file per step, written atomically, so that a kill loses at most a step.
 
-Evidence within a step is kept by its run folder, and calls by DSPy's cache, so a step that is begun again costs little.
-A step that a budget or a failing server has cut short is open, and so is all that is made of it: nothing of it is
-written until the judge was tested, so that the next sitting goes on with it.
+Evidence within a step is stored in its run folder, and calls in DSPy's cache, so repeating a step costs little. A step
+that a budget or a failing server interrupted is provisional, and so are the steps after it: their files are written
+when the judge has been tested, so that until then the next session continues the interrupted step.
 """
 
 import json
@@ -14,19 +14,20 @@ from ..engines.jsonl import write_whole
 from ..errors import RunError
 
 FORMAT = 2  # of the files in a compilation's folder; another one is refused
+IDENTITY, SPENT = "compile.json", "spent.json"
 
 
-def _never(made: dict[str, Any]) -> bool:
+def _never(result: dict[str, Any]) -> bool:
     return False
 
 
-class Steps:
-    """The steps of one compilation's folder.
+class Checkpoints:
+    """The checkpoints in the folder of one compilation.
 
     Args:
-        folder: made when it is not there.
-        identity: what the compilation is of; a folder of another one is refused, unless it ended before any verdict, as
-            without a key: then it is begun anew.
+        folder: is created if it does not exist.
+        identity: of the compilation. The folder of another one is refused, unless that one ended before any verdict, as
+            without a key: then it is replaced.
 
     Raises:
         RunError: the folder holds another compilation.
@@ -34,9 +35,9 @@ class Steps:
 
     def __init__(self, folder: Path, identity: dict[str, Any]) -> None:
         self.folder = folder
-        self._open: dict[str, dict[str, Any]] = {}
+        self._provisional: dict[str, dict[str, Any]] = {}
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / "compile.json"
+        path = folder / IDENTITY
         if not path.exists():
             write_whole(path, _lines({"format": FORMAT, "identity": identity}))
             return
@@ -60,36 +61,36 @@ class Steps:
             )
 
     def once(
-        self, name: str, make: Callable[[], dict[str, Any]], *, cut_short: Callable[[dict[str, Any]], bool] = _never
+        self, name: str, run: Callable[[], dict[str, Any]], *, interrupted: Callable[[dict[str, Any]], bool] = _never
     ) -> dict[str, Any]:
-        """What the step gave: made now, or read back when it was made before.
+        """The result of a step: computed now, or read from its file.
 
         Args:
-            cut_short: tells of what was made whether there is more to do.
+            interrupted: says of a result whether the step has more to do.
 
         Raises:
-            RunError: its file is damaged.
+            RunError: the file is damaged.
         """
         path = self.folder / f"{name}.json"
         if not path.exists():
-            made = make()
-            if self._open or cut_short(made):
-                self._open[name] = made
-                return made
-            write_whole(path, _lines(made))
+            result = run()
+            if self._provisional or interrupted(result):
+                self._provisional[name] = result
+                return result
+            write_whole(path, _lines(result))
         try:
-            told = json.loads(path.read_text(encoding="utf-8"))
+            content = json.loads(path.read_text(encoding="utf-8"))
         except ValueError:
-            told = None
-        if not isinstance(told, dict) or not told:
-            raise RunError(f"{path}: is damaged. Delete the file, and its step is made again.")
-        return told
+            content = None
+        if not isinstance(content, dict) or not content:
+            raise RunError(f"{path}: is damaged. Delete the file, and the step runs again.")
+        return content
 
     def settle(self) -> None:
-        """Write what is open: the judge that was tested is made of it."""
-        for name, made in self._open.items():
-            write_whole(self.folder / f"{name}.json", _lines(made))
-        self._open.clear()
+        """Write the provisional results: the judge that was tested is built from them."""
+        for name, result in self._provisional.items():
+            write_whole(self.folder / f"{name}.json", _lines(result))
+        self._provisional.clear()
 
 
 def other_format(version: object) -> str:
@@ -100,14 +101,14 @@ def other_format(version: object) -> str:
     )
 
 
-def _flat(told: Mapping[str, Any], under: str = "") -> dict[str, Any]:
-    """The values of nested mappings by dotted name, as JSON gives them back."""
-    found: dict[str, Any] = {}
-    for name, value in told.items():
-        inner = isinstance(value, Mapping) and bool(value)
-        found |= _flat(value, f"{under}{name}.") if inner else {f"{under}{name}": json.loads(json.dumps(value))}
-    return found
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The values of nested mappings by dotted name, as JSON returns them."""
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        is_nested = isinstance(value, Mapping) and bool(value)
+        flat |= _flat(value, f"{prefix}{name}.") if is_nested else {f"{prefix}{name}": json.loads(json.dumps(value))}
+    return flat
 
 
-def _lines(told: dict[str, Any]) -> str:
-    return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+def _lines(content: dict[str, Any]) -> str:
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"

@@ -1,7 +1,7 @@
-"""Compile a judge: split, record, fit a head, optimise prompts, search structure, certify, and test once.
+"""Compile a judge: split, record evidence, fit a head, optimise prompts, search structure, certify, and test once.
 
-Every step leaves a file in the compilation's folder and its evidence in run folders, so that a kill at any moment loses
-little and the same call goes on to the same judge. The test part is judged once, at the end.
+Every step writes a file to the compilation's folder and its evidence to run folders, so that a kill at any moment loses
+little and the same call continues to the same judge. The test part is judged once, at the end.
 """
 
 import math
@@ -11,18 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from ..data import Case, Judged
 from ..data.split import split
 from ..engines.ledger import Budget
 from ..errors import DeclarationError
-from ..judging.heads import Head
 from ..judging.judge import Judge
 from ..judging.judge_file import save
 from ..programs.baselines import Longer, Majority, ReviewerAverage
 from .certificates.certify import Certificate, certify, check, judge_evidence
-from .checkpoints import Steps
+from .checkpoints import SPENT, Checkpoints
+from .compile_folder import HEAD
 from .cost_account import CostAccount
 from .evidence import Evidence, Interrupted, ProgressCallbacks, identity, with_head, without_head
 from .fingerprints import case_fingerprints, digest, digest_of
@@ -30,21 +28,19 @@ from .head.fit import TooFewVerdicts, fit
 from .objective import objective_for
 from .prompts.prompt_state import demonstrated
 from .recipe import Recipe
-from .result import COMPILED, UNCOMPILED, Result, compare_on_test
-from .search_steps import Searches, check_prompts, searched_space
-from .training_record import training_record
+from .result import COMPILED, UNCOMPILED, Result, compare_on_test, training_record
+from .search_steps import SearchSteps, check_prompts, searched_space
 
-LEAST = 40  # labelled cases: below, no part has enough to learn from or to test on
-HEADS: TypeAdapter[Any] = TypeAdapter(Head)
+LEAST = 40  # labelled cases; with fewer, no part is large enough to fit or test a judge
 
 
 class TooFewLabels(DeclarationError):
-    """The labels cannot show anything, whatever the judge."""
+    """There are too few labelled cases to compile any judge."""
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """A compiled judge with its head and threshold, and the proof."""
+    """A compiled judge with its head and threshold, and its test."""
 
     judge: Judge
     result: Result
@@ -52,19 +48,19 @@ class Compiled:
     training: dict[str, Any]
 
     def save(self, path: Path | str) -> None:
-        """Write the judge file, with training record and certificate; see `judgefile.save`."""
+        """Write the judge file, with training record and certificate; see `judge_file.save`."""
         save(self.judge, path, training=self.training, certificate=self.training["certificate"])
 
 
 @dataclass(frozen=True)
 class BestSoFar:
-    """The judge of the steps that are done, not tested."""
+    """The judge after the finished steps, not tested."""
 
     judge: Judge
     training: dict[str, Any]
 
     def save(self, path: Path | str) -> None:
-        """Write the judge file; see `judgefile.save`."""
+        """Write the judge file; see `judge_file.save`."""
         save(self.judge, path, training=self.training)
 
 
@@ -73,19 +69,19 @@ class Compiler:
 
     Args:
         judge: bound to its models; it is not changed.
-        cases: labelled, of one kind; those without a label are left out.
-        folder: keeps what is done.
-        baseline: a plain judge beside it on the test part.
-        workers: cases at once.
+        cases: of the same kind; those without a label are left out.
+        folder: stores the steps and the evidence.
+        baseline: a simple judge to compare with on the test part.
+        workers: cases in flight.
         budget: of this call; searches leave enough of it for the test.
 
     Attributes:
-        account: what this compilation has cost so far.
+        account: the cost of this compilation so far.
 
     Raises:
         TooFewLabels: fewer than 40 labelled cases.
-        DeclarationError: an objective that is not for these cases, cases of one id, or a recipe whose space, stages or
-            models the judge cannot take.
+        DeclarationError: an objective that is not for these cases, several cases with the same id, or a recipe whose
+            space, stages or models the judge cannot take.
         RunError: the folder holds another compilation.
     """
 
@@ -110,34 +106,34 @@ class Compiler:
         self.baseline = baseline
         self.cases = [case for case in cases if case.label is not None]
         if repeated := [name for name, times in Counter(case.id for case in self.cases).items() if times > 1]:
-            raise DeclarationError(f"compile: several cases have the id {repeated[0]!r}. Give each its own.")
+            raise DeclarationError(f"compile: several cases have the id {repeated[0]!r}. Give every case another id.")
         if len(self.cases) < LEAST:
             raise TooFewLabels(
-                f"compile: {len(self.cases)} labelled cases; at least {LEAST} are needed to learn from some and test "
-                "on others. Label more, and see power in docs/measuring.md for how many show a difference."
+                f"compile: {len(self.cases)} labelled cases; at least {LEAST} are needed to fit a judge on some "
+                "and test it on others. Label more; docs/measuring.md says how many show a difference."
             )
         self.objective = objective_for(recipe.objective, self.cases)
         space = searched_space(recipe, self.judge)
         check_prompts(recipe, self.judge, self.objective, workers)
-        self.steps = Steps(folder, self._identity())
-        self.account = CostAccount(folder / "spent.json", budget)
+        self.checkpoints = Checkpoints(folder, self._identity())
+        self.account = CostAccount(folder / SPENT, budget)
         self.evidence = Evidence(folder / "evidence", self.account, self.progress, workers)
         self.parts = self._split()
-        self.searches = Searches(
-            recipe, self.objective, space, self.parts, int(baseline is not None), self.steps, self.account,
+        self.searches = SearchSteps(
+            recipe, self.objective, space, self.parts, int(baseline is not None), self.checkpoints, self.account,
             self.evidence, self.progress, workers,
         )  # fmt: skip
         self._best: Judge | None = None
 
     def run(self) -> Compiled:
-        """The compiled judge, or what an earlier call left to do of it.
+        """The compiled judge; steps that an earlier call finished are not repeated.
 
         Raises:
-            Interrupted: it was stopped.
-            BudgetSpent: before the test was done; the same call with more goes on.
+            Interrupted: the compilation was stopped.
+            BudgetSpent: before the test was done; the same call with a larger budget continues.
         """
         with self.account.session():
-            variants = self._learnt()
+            variants = self._variants()
             final = variants[COMPILED]
             certificate = self._certified(final)
             tested = self._tested(variants, certificate)
@@ -146,7 +142,7 @@ class Compiler:
         return Compiled(final, tested, certificate, self._training(tested, certificate))
 
     def best_so_far(self) -> BestSoFar | None:
-        """What an interrupted compilation leaves; None when nothing was learnt."""
+        """The judge of an interrupted compilation; None before its evidence was recorded."""
         return None if self._best is None else BestSoFar(self._best, self._training(None, None))
 
     # the steps
@@ -154,55 +150,61 @@ class Compiler:
     def _split(self) -> dict[str, list[Case]]:
         by_id = {case.id: case for case in self.cases}
 
-        def dealt() -> dict[str, Any]:
-            parts = split(self.cases, parts=self.recipe.parts.shares(self._certifiable), seed=self.recipe.seed)
+        def ids_by_part() -> dict[str, Any]:
+            parts = split(self.cases, parts=self.recipe.parts.proportions(self._certifiable), seed=self.recipe.seed)
             return {name: [case.id for case in part] for name, part in parts.items()}
 
-        parts = {name: [by_id[one] for one in ids] for name, ids in self.steps.once("split", dealt).items()}
+        parts = {
+            name: [by_id[case_id] for case_id in ids]
+            for name, ids in self.checkpoints.once("split", ids_by_part).items()
+        }
         self.progress.step("split", ", ".join(f"{name} {len(part)}" for name, part in parts.items()))
         return parts
 
-    def _learnt(self) -> dict[str, Judge]:
-        """The judges to test: uncompiled, after each step that added something, and compiled."""
+    def _variants(self) -> dict[str, Judge]:
+        """The judges to test: uncompiled, after each step that changed the judge, and compiled."""
         learn = [*self.parts["train"], *self.parts["select"]]
-        variants, headed = {UNCOMPILED: self.judge}, self._headed(self.judge, learn)
+        variants, headed = {UNCOMPILED: self.judge}, self._with_head(self.judge, learn)
         if self.recipe.head:
             variants["head"] = headed
         judge = self.searches.prompted(self.judge)
         if judge is not self.judge:
-            headed = variants["head and prompts" if self.recipe.head else "prompts"] = self._headed(judge, learn)
+            headed = variants["head and prompts" if self.recipe.head else "prompts"] = self._with_head(judge, learn)
         try:
             structured = self.searches.structured(judge, prompted=judge is not self.judge)
         except Interrupted as stopped:
             if stopped.best is not None:
-                self._headed(stopped.best, learn)
+                self._with_head(stopped.best, learn)
             raise
         if identity(structured) != identity(judge):
-            return {**variants, COMPILED: self._headed(structured, learn)}
-        steps = {name: one for name, one in variants.items() if name == UNCOMPILED or one is not headed}
+            return {**variants, COMPILED: self._with_head(structured, learn)}
+        steps = {name: variant for name, variant in variants.items() if name == UNCOMPILED or variant is not headed}
         return {**steps, COMPILED: headed}
 
-    def _headed(self, judge: Judge, learn: Sequence[Case]) -> Judge:
-        """The judge with a head fitted to its evidence, less that of cases that its own demos show; as it is when the
-        recipe has no head, or there are too few verdicts for one."""
+    def _with_head(self, judge: Judge, learn: Sequence[Case]) -> Judge:
+        """The judge with a head fitted to its evidence, without cases that its demos show.
+
+        The judge stays unchanged if the recipe has no head, or there are too few verdicts for a head.
+        """
         evidence = self.evidence.of(judge, learn, "learn")
         self._best = judge
         if not self.recipe.head:
             return judge
 
         def fitted() -> dict[str, Any]:
-            taught = [pair for pair in zip(learn, evidence, strict=True) if not demonstrated(judge, pair[0])]
-            cases, verdicts = [case for case, _ in taught], [verdict for _, verdict in taught]
-            found = fit(cases, verdicts, seed=self.recipe.seed, length=self.recipe.length)
-            return {"head": found.head.model_dump(mode="json"), "tried": [one.model_dump() for one in found.candidates]}
+            usable = [pair for pair in zip(learn, evidence, strict=True) if not demonstrated(judge, pair[0])]
+            cases, verdicts = [case for case, _ in usable], [verdict for _, verdict in usable]
+            result = fit(cases, verdicts, seed=self.recipe.seed, length=self.recipe.length)
+            candidates = [candidate.model_dump() for candidate in result.candidates]
+            return {"head": result.head.model_dump(mode="json"), "candidates": candidates}
 
         try:
-            told = self.steps.once(f"head-{digest(identity(judge))}", fitted)
+            content = self.checkpoints.once(f"head-{digest(identity(judge))}", fitted)
         except TooFewVerdicts as error:
             self.progress.step("head", f"left out: {error}")
             return judge
-        self.progress.step("head", f"fitted to {told['head']['n']} cases: {told['head']['fitted']}")
-        self._best = with_head(judge, HEADS.validate_python(told["head"]))
+        self.progress.step("head", f"fitted to {content['head']['n']} cases: {content['head']['fitted']}")
+        self._best = with_head(judge, HEAD.validate_python(content["head"]))
         return self._best
 
     def _certified(self, judge: Judge) -> Certificate | None:
@@ -215,45 +217,46 @@ class Compiler:
             self.progress.step("certify", "left out: no verdict has a certainty")
             return None
 
-        def made() -> dict[str, Any]:
+        def certified() -> dict[str, Any]:
             levels = {"risk": self.recipe.risk, "delta": self.recipe.delta}
             return certify(
                 *sides, groups=[case.split_key for case in part], seed=self.recipe.seed, **levels
             ).model_dump(mode="json")
 
-        certificate = Certificate.model_validate(self.steps.once("certificate", made))
+        certificate = Certificate.model_validate(self.checkpoints.once("certificate", certified))
         self.progress.step("certify", certificate.summary())
         return certificate
 
     def _tested(self, variants: Mapping[str, Judge], certificate: Certificate | None) -> Result:
         part = self.parts["test"]
 
-        def made() -> dict[str, Any]:
-            runs: dict[str, Sequence[Judged]] = _told(ReviewerAverage(), part)
+        def tested() -> dict[str, Any]:
+            runs: dict[str, Sequence[Judged]] = _verdicts(ReviewerAverage(), part)
             if self.baseline is not None:
                 runs[self.baseline.name] = self.evidence.with_head(self.baseline, part, "test")
-            baselines = runs | _told(Longer(), part) | _told(Majority().fit(self.parts["train"]), part)
+            baselines = runs | _verdicts(Longer(), part) | _verdicts(Majority().fit(self.parts["train"]), part)
             runs |= {name: self.evidence.with_head(judge, part, "test") for name, judge in variants.items()}
-            found = compare_on_test(
+            result = compare_on_test(
                 runs, self.objective, baselines=baselines, seed=self.recipe.seed, identity=identity(self.judge)
             )
             if certificate is not None and certificate.threshold is not None:
                 sides = judge_evidence(runs[COMPILED])
-                kept = check(certificate, *sides, groups=[case.split_key for case in part], seed=self.recipe.seed)
-                found = found.model_copy(update={"threshold_check": kept})
-            self.steps.settle()
-            return found.model_dump(mode="json")
+                groups = [case.split_key for case in part]
+                threshold_check = check(certificate, *sides, groups=groups, seed=self.recipe.seed)
+                result = result.model_copy(update={"threshold_check": threshold_check})
+            self.checkpoints.settle()
+            return result.model_dump(mode="json")
 
-        tested = Result.model_validate(self.steps.once("test", made))
-        self.progress.step("test", tested.summary)
-        return tested
+        result = Result.model_validate(self.checkpoints.once("test", tested))
+        self.progress.step("test", result.summary)
+        return result
 
     @property
     def _certifiable(self) -> bool:
         """Whether verdicts are right or wrong: scores of single texts are not."""
         return len(self.cases[0].candidates) > 1
 
-    # what is told
+    # records
 
     def _identity(self) -> dict[str, Any]:
         judge = {name: value for name, value in identity(self.judge).items() if name != "data"}
@@ -266,8 +269,8 @@ class Compiler:
         return training_record(tested, certificate, origin=origin, spent=self.account.total)
 
 
-def _told(judge: Judge, part: Sequence[Case]) -> dict[str, Sequence[Judged]]:
-    """The verdicts of a judge that asks no model, by its name; none where it cannot judge such cases."""
+def _verdicts(judge: Judge, part: Sequence[Case]) -> dict[str, Sequence[Judged]]:
+    """The verdicts of a judge without a model, by its name; empty if it cannot judge such cases."""
     try:
         return {judge.name: [Judged.of(case, judge(case)) for case in part]}
     except DeclarationError:

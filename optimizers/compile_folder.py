@@ -26,14 +26,13 @@ from ..judging.heads import Head
 from ..judging.judge_file import JudgeFile, read
 from ..judging.registry import JUDGE_SUFFIX
 from .certificates.certificate import Certificate
-from .checkpoints import FORMAT, other_format
+from .checkpoints import FORMAT, IDENTITY, SPENT, other_format
 from .cost_account import TotalCost
 from .prompts.candidate_selection import PromptTrial
 from .prompts.prompt_state import Wording
 from .result import Result
 from .structure.search import StructureSearch
 
-IDENTITY = "compile.json"
 RESUME = "Give the same dicast compile to continue it."
 HEAD: TypeAdapter[Head] = TypeAdapter(Head)
 
@@ -113,7 +112,7 @@ def read_compilation(folder: Path) -> Compilation:
         identity=identity,
         result=result,
         parts={name: len(ids) for name, ids in read_json(folder / "split.json").items()},
-        spent=_record(folder / "spent.json", TotalCost),
+        spent=_record(folder / SPENT, TotalCost),
         head=_head(folder, judge_file),
         prompts=_parsed(folder / "prompts.json", PromptSearch, searches["prompts"]) if "prompts" in begun else None,
         structure=_parsed(folder / "structure.json", StructureSearch, structure) if "structure" in begun else None,

@@ -1,4 +1,4 @@
-"""What a compilation is asked to do: parts, steps, and their limits, as a YAML file or defaults."""
+"""The recipe of a compilation: its parts, steps and limits, as a YAML file or defaults."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -15,63 +15,67 @@ from .structure.pareto import Prefer
 if TYPE_CHECKING:
     from .prompts.optimizer import PromptOptions
 
-Share = Annotated[float, Field(gt=0, lt=1)]
+Fraction = Annotated[float, Field(gt=0, lt=1)]
 
 
 class Parts(Record):
-    """Shares of the labelled cases; whole groups go to one part."""
+    """Proportions of the labelled cases; all cases of a group go to the same part."""
 
-    train: Share = 0.35
-    select: Share = 0.15
-    certify: Share | Literal[0] = Field(default=0.15, description="0 leaves the certificate out; texts have none")
-    test: Share = 0.35
+    train: Fraction = Field(default=0.35, description="to fit heads and to optimise prompts")
+    select: Fraction = Field(default=0.15, description="to fit heads, and to compare prompts and structures")
+    certify: Fraction | Literal[0] = Field(
+        default=0.15, description="to certify a threshold; 0 leaves the certificate out; texts have none"
+    )
+    test: Fraction = Field(default=0.35, description="to test the compiled judge, once")
 
     @model_validator(mode="after")
     def _sum_to_one(self) -> Self:
         if abs(sum(self.model_dump().values()) - 1) > 1e-9:
-            raise ValueError(f"the shares of the parts must sum to 1, got {sum(self.model_dump().values()):g}")
+            raise ValueError(f"the proportions of the parts must sum to 1, got {sum(self.model_dump().values()):g}")
         return self
 
-    def shares(self, certify: bool) -> dict[str, float]:
-        """The parts that there are, of sum 1; those that are left over where nothing is certified grow alike."""
-        given = {name: share for name, share in self.model_dump().items() if share and (certify or name != "certify")}
-        return {name: share / sum(given.values()) for name, share in given.items()}
+    def proportions(self, certify: bool) -> dict[str, float]:
+        """The proportion of each part, of sum 1; without a certify part the others grow in proportion."""
+        parts = {name: part for name, part in self.model_dump().items() if part and (certify or name != "certify")}
+        return {name: part / sum(parts.values()) for name, part in parts.items()}
 
 
 class Baseline(Record):
-    """A plain judge to stand beside the compiled one: a program, a YAML or a judge file, and its settings."""
+    """A simple judge to compare the compiled judge with."""
 
-    judge: str = "direct"
-    set: dict[str, Any] = Field(default_factory=dict, description="parameters of it")
+    judge: str = Field(default="direct", description="a program, a YAML file or a judge file")
+    set: dict[str, Any] = Field(default_factory=dict, description="parameters of the judge")
 
     @property
     def title(self) -> str:
-        """Its name in tables."""
-        told = ", ".join(f"{name}={value}" for name, value in self.set.items())
-        return f"{self.judge} ({told})" if told else self.judge
+        """The name in tables."""
+        settings = ", ".join(f"{name}={value}" for name, value in self.set.items())
+        return f"{self.judge} ({settings})" if settings else self.judge
 
 
 class Recipe(Record):
     """The steps of a compilation; everything has a default."""
 
     objective: str | None = Field(default=None, description="None: accuracy of pairs and choices, Spearman of texts")
-    parts: Parts = Parts()
-    seed: Annotated[int, Field(ge=0)] = 0
-    head: bool = True
-    length: bool = Field(default=False, description="whether the head may use the texts' length")
+    parts: Parts = Field(default=Parts(), description="proportions of the labelled cases")
+    seed: Annotated[int, Field(ge=0, description="of splits, folds and searches")] = 0
+    head: bool = Field(default=True, description="whether to fit a head: calibrated probabilities from the evidence")
+    length: bool = Field(default=False, description="whether the head may use the length of texts")
     prompts: str = Field(default="none", description="a prompt optimizer; none leaves prompts as they are")
-    prompt_lm: str | None = None
-    stages: tuple[str, ...] = Field(default=(), description="whose prompts are optimised; empty: all")
-    demos: Annotated[int, Field(ge=0, description="a stage shows at most")] = 4
-    prompt_trials: Annotated[int, Field(ge=1)] = 10
+    prompt_lm: str | None = Field(default=None, description="the LM that writes prompts; None: the judge's")
+    stages: tuple[str, ...] = Field(default=(), description="the stages whose prompts are optimised; empty: all")
+    demos: Annotated[int, Field(ge=0, description="the most demos per stage")] = 4
+    prompt_trials: Annotated[int, Field(ge=1, description="the approximate number of wordings to try")] = 10
     trials: Annotated[int, Field(ge=0)] = Field(default=8, description="of the structure search; 0 leaves it out")
-    space: dict[str, tuple[Any, ...]] = Field(default_factory=dict, description="parameter: values; empty: defaults")
-    prefer: Prefer = "best"
-    risk: Annotated[float, Field(gt=0, le=0.5)] = 0.1
-    delta: Annotated[float, Field(gt=0, le=0.25)] = 0.05
+    space: dict[str, tuple[Any, ...]] = Field(
+        default_factory=dict, description="parameter: values; empty: the defaults"
+    )
+    prefer: Prefer = Field(default="best", description="which structure of the Pareto front to take")
+    risk: Annotated[float, Field(gt=0, le=0.5, description="the disagreement allowed among accepted verdicts")] = 0.1
+    delta: Annotated[float, Field(gt=0, le=0.25, description="the probability of a certificate that fails")] = 0.05
     baseline: Baseline | None = Field(
         default=Baseline(),
-        description="beside it on the test part; a name will do. In Python give the judge itself to the Compiler",
+        description="a judge to compare with on the test part, or its name. In Python give the judge to the Compiler",
     )
 
     @field_validator("objective")
@@ -94,7 +98,7 @@ class Recipe(Record):
         return {"judge": value} if isinstance(value, str) else value
 
     def prompt_options(self, objective: str, workers: int, budget: Budget | None = None) -> "PromptOptions":
-        """How prompts are searched for.
+        """The options of the prompt search.
 
         Raises:
             DeclarationError: the recipe has no method.
@@ -133,19 +137,19 @@ def read_recipe(path: Path, **changed: Any) -> Recipe:
     import yaml
 
     try:
-        told = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     except OSError as error:
         raise DeclarationError(f"recipe {path}: cannot be read ({error.strerror}). Give a YAML file.") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DeclarationError(f"recipe {path}: not YAML ({' '.join(str(error).split())}). Mend it.") from None
-    if not isinstance(told, dict):
-        raise DeclarationError(f"recipe {path}: holds a {type(told).__name__}, not fields. Write NAME: VALUE lines.")
-    return recipe(f"recipe {path}", told | changed)
+        raise DeclarationError(f"recipe {path}: not YAML ({' '.join(str(error).split())}). Fix it.") from None
+    if not isinstance(content, dict):
+        raise DeclarationError(f"recipe {path}: holds a {type(content).__name__}, not fields. Write NAME: VALUE lines.")
+    return recipe(f"recipe {path}", content | changed)
 
 
-def recipe(who: str, told: dict[str, Any]) -> Recipe:
-    """A recipe of these fields; raises DeclarationError for one that is unknown or out of range."""
+def recipe(who: str, values: dict[str, Any]) -> Recipe:
+    """A recipe of these fields; raises DeclarationError for a field that is unknown or out of range."""
     try:
-        return Recipe.model_validate(told)
+        return Recipe.model_validate(values)
     except ValidationError as error:
         raise DeclarationError(f"{who}: {explain(error)}") from None

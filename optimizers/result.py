@@ -8,16 +8,18 @@ from pydantic import Field
 from ..data import Judged
 from ..data.case import Record
 from ..evaluation.compare import compare
+from ..evaluation.drift import accuracy_record
 from ..evaluation.evaluate import evaluate
 from ..evaluation.results import Evaluation, Measure, PairedTest, RunComparison
 from ..evaluation.run_arrays import run_arrays
-from .certificates.certificate import ThresholdCheck
-from .cost_account import cost_per_verdict
+from .certificates.certificate import Certificate, ThresholdCheck
+from .cost_account import TotalCost, cost_per_verdict
 from .objective import DEFAULTS, OBJECTIVES, TEXTS, Objective, paired_tests
 
 Outcome = Literal["improved", "worse", "inconclusive"]
 UNCOMPILED, COMPILED = "uncompiled", "compiled"
 ALPHA = 0.05
+RECORDED = ("agreement", "correlation")  # the sections of an evaluation that a training record holds
 
 
 class JudgeOnTest(Record):
@@ -151,3 +153,38 @@ def _unbeaten(comparison: RunComparison, objective: Objective) -> str:
 
 def _none_if_nan(value: float) -> float | None:
     return None if value != value else value
+
+
+def training_record(
+    result: Result | None, certificate: Certificate | None, *, origin: Mapping[str, Any], spent: TotalCost
+) -> dict[str, Any]:
+    """The training record of a judge file, as JSON: the cases, the cost, and the test results.
+
+    Args:
+        result: None for a judge whose compilation stopped before the test; its outcome is then "untested".
+        origin: sizes of the parts, digest of the cases, seed.
+        spent: by the whole compilation.
+    """
+    record = {**origin, "spent": spent.model_dump(mode="json")}
+    if result is None:
+        return {**record, "outcome": "untested", "summary": "the compilation was stopped before the test"}
+    return {
+        "before": accuracy_record(result.uncompiled.evaluation),
+        "after": accuracy_record(result.compiled.evaluation),
+        "objective": result.objective,
+        "outcome": result.outcome,
+        "summary": result.summary,
+        **record,
+        "test": {judge.name: _recorded_measures(judge) for judge in result.judges},
+        "baselines": [measure.model_dump(mode="json") for measure in result.reference_measures],
+        "certificate": certificate.model_dump(mode="json") if certificate else None,
+    }
+
+
+def _recorded_measures(judge: JudgeOnTest) -> dict[str, Any]:
+    measures = (measure for name in RECORDED for measure in judge.evaluation.sections.get(name, ()))
+    return {
+        "measures": {measure.name: measure.model_dump(mode="json") for measure in measures},
+        "calls": judge.calls,
+        "tokens": judge.tokens,
+    }

@@ -1,7 +1,7 @@
-"""The two searches of a compilation, for prompts and for structure, each within what the rest of it will cost.
+"""The two searches of a compilation, for prompts and for structure, within the budget that the test leaves.
 
-A judge that was found but cannot be tested is worth nothing. So a search may spend what is left when the test is paid
-for at the price of the judge as it stands, and takes no structure whose own test can no longer be paid.
+A judge that cannot be tested is useless. So a search may spend what remains after the test, at the price of the present
+judge, and never takes a structure whose test the budget can no longer pay.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from ..data import Case, Judged
 from ..engines.ledger import Budget
 from ..errors import BudgetSpent
 from ..judging.judge import Judge
-from .checkpoints import Steps
+from .checkpoints import Checkpoints
 from .cost_account import CostAccount, PerVerdict
 from .evidence import Evidence, Interrupted, ProgressCallbacks
 from .head.fit import TooFewVerdicts
@@ -24,24 +24,22 @@ from .structure.pareto import StructureTrial
 from .structure.search import search
 from .structure.space import Space, Values, space_of, with_settings
 
-Told = Mapping[str, Any]
-
 
 @dataclass(frozen=True)
-class Searches:
-    """The searches of one compilation; the arguments are its own.
+class SearchSteps:
+    """The searches of one compilation.
 
     Args:
-        space: what the structure search tries; None leaves it out.
-        plain: judges on the test part beside the uncompiled one and those that are found: the baseline.
+        space: of the structure search; None leaves it out.
+        baselines: the number of baseline judges with a model on the test part.
     """
 
     recipe: Recipe
     objective: Objective
     space: Values | None
     parts: Mapping[str, Sequence[Case]]
-    plain: int
-    steps: Steps
+    baselines: int
+    checkpoints: Checkpoints
     account: CostAccount
     evidence: Evidence
     progress: ProgressCallbacks
@@ -52,10 +50,10 @@ class Searches:
         return [*self.parts["train"], *self.parts["select"]]
 
     def prompted(self, judge: Judge) -> Judge:
-        """The judge with better prompts; itself when none were better on the select part, or none were asked for.
+        """The judge with better prompts; the same object if no wording was better, or the recipe has no prompt search.
 
         Raises:
-            Interrupted: it was stopped.
+            Interrupted: the search was stopped.
         """
         if self.recipe.prompts == "none":
             return judge
@@ -64,7 +62,7 @@ class Searches:
         def optimised() -> dict[str, Any]:
             rest = self._rest(others=1 + (self.space is not None), again=len(self.learn))
             with self._leaving(judge, rest) as budget:
-                found = optimise_prompts(
+                result = optimise_prompts(
                     judge,
                     self.parts["train"],
                     self.parts["select"],
@@ -72,33 +70,35 @@ class Searches:
                     on_trial=lambda trial: self.progress.step("prompts", trial.summary()),
                     stop=self.progress.stop,
                 )
-            if found.stopped == INTERRUPTED or self.progress.stop.is_set():
+            if result.stopped == INTERRUPTED or self.progress.stop.is_set():
                 raise Interrupted
-            wordings = {path: one.model_dump(mode="json") for path, one in wordings_of(found.judge).items()}
-            trials = [trial.model_dump(mode="json") for trial in found.trials]
-            told = {"chosen": found.chosen, "before": found.score_before, "after": found.score_after}
-            return {**told, "stopped": found.stopped, "wordings": wordings, "trials": trials}
+            wordings = {path: wording.model_dump(mode="json") for path, wording in wordings_of(result.judge).items()}
+            trials = [trial.model_dump(mode="json") for trial in result.trials]
+            scores = {"chosen": result.chosen, "before": result.score_before, "after": result.score_after}
+            return {**scores, "stopped": result.stopped, "wordings": wordings, "trials": trials}
 
         try:
-            told = self.steps.once("prompts", optimised, cut_short=lambda made: bool(made["stopped"]))
+            content = self.checkpoints.once("prompts", optimised, interrupted=lambda result: bool(result["stopped"]))
         except BudgetSpent:
             none: dict[str, Any] = {"chosen": 0, "trials": [], "stopped": "budget", "wordings": {}}
-            told = self.steps.once("prompts", lambda: none, cut_short=bool)
-        except KeyboardInterrupt:  # stopped before the judge as it stands was measured
+            content = self.checkpoints.once("prompts", lambda: none, interrupted=bool)
+        except KeyboardInterrupt:  # stopped before the present judge was measured
             raise Interrupted from None
-        self.progress.step("prompts", _told(told, self.objective))
-        if not told["chosen"]:
+        self.progress.step("prompts", _prompt_summary(content, self.objective))
+        if not content["chosen"]:
             return judge
-        return worded(judge, {path: Wording.model_validate(one) for path, one in told["wordings"].items()})
+        wordings = {path: Wording.model_validate(wording) for path, wording in content["wordings"].items()}
+        return worded(judge, wordings)
 
     def structured(self, judge: Judge, *, prompted: bool) -> Judge:
-        """The judge with the structure that the search takes.
+        """The judge with the best structure.
 
         Args:
-            prompted: its prompts have seen the train part, so that structures are compared on the select part alone.
+            prompted: whether its prompts were optimised on the train part, so that structures are compared on the
+                select part only.
 
         Raises:
-            Interrupted: it was stopped; the best so far is told where it has judged all cases to learn from.
+            Interrupted: the search was stopped; with the best structure so far if it has judged all cases.
         """
         if self.space is None:
             return judge
@@ -106,7 +106,7 @@ class Searches:
         again = len(self.learn) - len(seen)
 
         def rest(trial: StructureTrial | None = None) -> float:
-            return self._rest(others=1 + prompted, again=again, dearer=self._dearer(judge, trial))
+            return self._rest(others=1 + prompted, again=again, price=self._relative_price(judge, trial))
 
         def measured(tried: Judge, cases: Sequence[Case]) -> Sequence[Judged]:
             try:
@@ -116,12 +116,12 @@ class Searches:
 
         def searched() -> dict[str, Any]:
             with self._leaving(judge, rest()):
-                found = search(
+                result = search(
                     judge,
                     seen,
                     space=space,
                     objective=self.objective.name,
-                    folder=self.steps.folder,
+                    folder=self.checkpoints.folder,
                     run_judge=measured,
                     trials=self.recipe.trials,
                     seed=self.recipe.seed,
@@ -130,55 +130,57 @@ class Searches:
                     affords=lambda trial: self.account.affords(self._price(judge), rest(trial)),
                     on_trial=lambda trial: self.progress.step("structure", trial.summary()),
                 )
-            if found.ended == "interrupted" or self.progress.stop.is_set():
-                raise Interrupted(None if again else with_settings(judge, found.settings))
-            return {**found.model_dump(mode="json"), "settings": found.settings, "summary": found.summary()}
+            if result.ended == "interrupted" or self.progress.stop.is_set():
+                raise Interrupted(None if again else with_settings(judge, result.settings))
+            return {**result.model_dump(mode="json"), "settings": result.settings, "summary": result.summary()}
 
         try:
-            told = self.steps.once("structure", searched, cut_short=lambda made: made["ended"] == "budget")
+            content = self.checkpoints.once(
+                "structure", searched, interrupted=lambda result: bool(result["ended"] == "budget")
+            )
         except BudgetSpent:
             none: dict[str, Any] = {"trials": [], "settings": {}, "summary": [("ended", "budget")]}
-            told = self.steps.once("structure", lambda: none, cut_short=bool)
+            content = self.checkpoints.once("structure", lambda: none, interrupted=bool)
         except TooFewVerdicts as error:
             self.progress.step("structure", f"left out: {error}")
             return judge
-        except KeyboardInterrupt:  # stopped before the judge as it stands was measured
+        except KeyboardInterrupt:  # stopped before the present judge was measured
             raise Interrupted from None
-        for what, words in told["summary"]:
-            self.progress.step("structure", f"{what}: {words}")
-        return with_settings(judge, told["settings"])
+        for title, text in content["summary"]:
+            self.progress.step("structure", f"{title}: {text}")
+        return with_settings(judge, content["settings"])
 
-    # what the rest will cost
+    # the cost of the following steps
 
     def _leaving(self, judge: Judge, verdicts: float) -> AbstractContextManager[Budget]:
-        """A context in which only so much is spent as leaves enough for so many of the judge's verdicts."""
+        """A context that reserves enough of the budget for so many of the judge's verdicts."""
         return self.account.with_reserve(self._price(judge), verdicts)
 
     def _price(self, judge: Judge) -> PerVerdict:
         return PerVerdict.of(self.evidence.of(judge, self.learn, "learn"))
 
-    def _dearer(self, judge: Judge, trial: StructureTrial | None) -> float:
-        """The price of a structure, where the judge's own is 1."""
+    def _relative_price(self, judge: Judge, trial: StructureTrial | None) -> float:
+        """The price of a structure's verdict, relative to the judge's."""
         price = self._price(judge)
         if trial is None or not price.calls:
             return 1.0
         by_tokens = trial.tokens / price.tokens if trial.tokens and price.tokens else 0.0
         return max(trial.calls / price.calls, by_tokens)
 
-    def _rest(self, *, others: int, again: int, dearer: float = 1.0) -> float:
-        """The verdicts that are still to come after a search, in those of the judge as it stands.
+    def _rest(self, *, others: int, again: int, price: float = 1.0) -> float:
+        """The number of verdicts after a search, in units of the present judge's verdicts.
 
         Args:
-            others: judges to test beside the one that is found, less the plain ones.
-            again: cases to learn from that it has not judged.
-            dearer: its price, where that of the others is 1.
+            others: judges to test beside the result of the search, without the baselines.
+            again: cases of train and select that the result of the search has not judged.
+            price: of its verdict, relative to that of the others.
         """
         test, certify = len(self.parts["test"]), len(self.parts.get("certify", ()))
-        return (others + self.plain) * test + dearer * (test + certify + again)
+        return (others + self.baselines) * test + price * (test + certify + again)
 
 
 def searched_space(recipe: Recipe, judge: Judge) -> Values | None:
-    """What the structure search tries; None where the recipe leaves it out, or the judge has nothing to search.
+    """The space of the structure search; None if the recipe leaves it out, or the judge has nothing to search.
 
     Raises:
         DeclarationError: a name or a value that the judge cannot take.
@@ -188,16 +190,17 @@ def searched_space(recipe: Recipe, judge: Judge) -> Values | None:
 
 
 def check_prompts(recipe: Recipe, judge: Judge, objective: Objective, workers: int) -> None:
-    """Refuse at once what the search of prompts would refuse after money was spent; raises DeclarationError."""
+    """Raise DeclarationError at once for what the prompt search would refuse after money was spent."""
     if recipe.prompts != "none":
         from .prompts.optimise import check_options
 
         check_options(judge, recipe.prompt_options(objective.name, workers))
 
 
-def _told(told: Told, objective: Objective) -> str:
-    if not told["trials"]:
+def _prompt_summary(content: Mapping[str, Any], objective: Objective) -> str:
+    if not content["trials"]:
         return "left out: the budget is needed for the test"
-    kept = f"wording {told['chosen']} of {len(told['trials'])}" if told["chosen"] else "no other wording was better"
-    ended = f"; stopped early: {told['stopped']}" if told["stopped"] else ""
-    return f"{kept}; {objective.name} {told['before']:.3f} -> {told['after']:.3f} on the select part{ended}"
+    number, trials, stopped = content["chosen"], len(content["trials"]), content["stopped"]
+    chosen = f"wording {number} of {trials}" if number else "no other wording was better"
+    ended = f"; stopped early: {stopped}" if stopped else ""
+    return f"{chosen}; {objective.name} {content['before']:.3f} -> {content['after']:.3f} on the select part{ended}"

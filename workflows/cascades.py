@@ -12,6 +12,7 @@ from ..judging import Cascade, Judge
 from ..judging.judge_file import save
 from ..judging.registry import JUDGE_SUFFIX
 from ..optimizers.cascade import CertifiedCascade, certify_judges
+from ..optimizers.checkpoints import SPENT
 from ..optimizers.cost_account import CostAccount
 from ..optimizers.evidence import Evidence, Interrupted, ProgressCallbacks
 from .case_source import Cases, case_source
@@ -91,7 +92,7 @@ def cascade(
     )
     prepare_models(whole, progress=progress)
     progress.start(None, 0)
-    account = CostAccount(folder / "spent.json", as_budget(budget))
+    account = CostAccount(folder / SPENT, as_budget(budget))
     with account.session():
         evidence = Evidence(
             folder, account, ProgressCallbacks(progress.step, progress.verdict, stop), workers or workers_of(whole)

@@ -10,6 +10,7 @@ from ..errors import BudgetSpent, DeclarationError, RunError
 from ..judging import Judge, build
 from ..judging.registry import JUDGE_SUFFIX
 from ..optimizers.compile import Compiled, Compiler, TooFewLabels
+from ..optimizers.compile_folder import is_compilation
 from ..optimizers.evidence import Interrupted, ProgressCallbacks
 from ..optimizers.recipe import Baseline, Recipe, read_recipe, recipe
 from .case_source import Cases, case_source
@@ -83,7 +84,7 @@ def compile(
     changed = {name: value for name, value in steps.items() if value is not None}
     chosen = read_recipe(Path(recipe_file), **changed) if recipe_file else recipe("compile", changed)
     folder = Path(out) if out is not None else Path("compiled") / f"{spec.title}-{source.stem}"
-    if must_resume and not (folder / "compile.json").exists():
+    if must_resume and not is_compilation(folder):
         raise RunError(f"--resume: {folder} holds no compilation. Leave --resume out to start one.")
     built, stop = spec.build(), stop or threading.Event()
     baseline = _baseline(chosen.baseline, built)

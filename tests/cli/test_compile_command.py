@@ -212,7 +212,9 @@ def test_a_judge_that_became_worse_ends_with_1(monkeypatch: pytest.MonkeyPatch) 
 
 def split_of(path: str) -> dict[str, list[str]]:
     cases = list(dicast.read_cases(path))
-    return {name: [one.id for one in part] for name, part in split(cases, parts=Parts().shares(certify=True)).items()}
+    return {
+        name: [one.id for one in part] for name, part in split(cases, parts=Parts().proportions(certify=True)).items()
+    }
 
 
 def test_a_second_call_tells_the_same_and_judges_nothing(capsys: pytest.CaptureFixture[str]) -> None:

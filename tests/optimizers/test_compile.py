@@ -232,11 +232,11 @@ def test_a_recipe_is_read_and_changed(tmp_path: Path) -> None:
     path.write_text("objective: kappa\nparts: {train: 0.5, select: 0.1, certify: 0, test: 0.4}\ntrials: 3\n")
     found = read_recipe(path, trials=5)
     assert (found.objective, found.trials) == ("kappa", 5)
-    assert found.parts.shares(certify=True) == {"train": 0.5, "select": 0.1, "test": 0.4}
+    assert found.parts.proportions(certify=True) == {"train": 0.5, "select": 0.1, "test": 0.4}
 
 
 def test_where_nothing_can_be_certified_the_other_parts_share_its_cases() -> None:
-    shares = Recipe().parts.shares(certify=False)
+    shares = Recipe().parts.proportions(certify=False)
     assert shares == pytest.approx({"train": 0.35 / 0.85, "select": 0.15 / 0.85, "test": 0.35 / 0.85})
 
 
@@ -247,7 +247,7 @@ def test_where_nothing_can_be_certified_the_other_parts_share_its_cases() -> Non
         ({"trials": -1}, "compile: field 'trials' is -1"),
         ({"objective": "joy"}, "compile: field 'objective' is \"joy\""),
         ({"prompts": "copro"}, "compile: field 'prompts' is \"copro\""),
-        ({"parts": {"train": 0.9}}, "the shares of the parts must sum to 1, got 1.55"),
+        ({"parts": {"train": 0.9}}, "the proportions of the parts must sum to 1, got 1.55"),
         ({"risk": 1}, "field 'risk' is 1"),
     ],
 )

@@ -15,7 +15,7 @@ from scripted import scripted
 from dicast.data import Case, Verdict
 from dicast.engines.ledger import Budget, current_ledger
 from dicast.errors import BudgetSpent, DeclarationError, Infrastructure, ModelError, RunError
-from dicast.optimizers.checkpoints import Steps
+from dicast.optimizers.checkpoints import Checkpoints
 from dicast.optimizers.compile import Compiled, Compiler
 from dicast.optimizers.evidence import Interrupted, ProgressCallbacks
 from dicast.optimizers.recipe import Recipe
@@ -200,18 +200,18 @@ def test_two_cases_of_one_id_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", '{"train": [', "[]", "{}"])
 def test_a_damaged_step_is_named(tmp_path: Path, text: str) -> None:
-    Steps(tmp_path, {"judge": "x"})
+    Checkpoints(tmp_path, {"judge": "x"})
     (tmp_path / "split.json").write_text(text)
     with pytest.raises(RunError, match=r"split\.json: is damaged\. Delete the file"):
-        Steps(tmp_path, {"judge": "x"}).once("split", dict)
+        Checkpoints(tmp_path, {"judge": "x"}).once("split", dict)
 
 
 def test_what_is_made_of_an_open_step_is_open_until_all_is_settled(tmp_path: Path) -> None:
-    steps = Steps(tmp_path, {"judge": "x"})
+    steps = Checkpoints(tmp_path, {"judge": "x"})
     assert steps.once("first", lambda: {"n": 1}) == {"n": 1}
-    assert steps.once("second", lambda: {"n": 2}, cut_short=lambda made: True) == {"n": 2}
+    assert steps.once("second", lambda: {"n": 2}, interrupted=lambda made: True) == {"n": 2}
     assert steps.once("third", lambda: {"n": 3}) == {"n": 3}
     assert sorted(path.name for path in tmp_path.glob("*.json")) == ["compile.json", "first.json"]
-    assert Steps(tmp_path, {"judge": "x"}).once("second", lambda: {"n": 4}) == {"n": 4}
+    assert Checkpoints(tmp_path, {"judge": "x"}).once("second", lambda: {"n": 4}) == {"n": 4}
     steps.settle()
     assert steps.once("third", lambda: {"n": 5}) == {"n": 3}
