@@ -49,7 +49,7 @@ from dicast.stats.proportions import Proportion
 from dicast.workflows import CaseSource
 
 ATTACKS = Path(str(files("dicast.catalog.sets") / "attacks.jsonl"))
-ARMS = ("fence", "no fence")
+ARMS = ("fence", "unfenced")
 Verdicts = Mapping[tuple[str, str], Judged]  # by pair and attack
 CLEAN, CONTROL = "clean", "control"
 MARK = " + "  # between the ids of a pair and its attack
@@ -172,7 +172,7 @@ class Arm:
         Raises:
             BudgetSpent, Infrastructure, DeclarationError: see `run_cases`.
         """
-        with patch("dicast.judging.judge.Fence", Bare) if self.name == "no fence" else nullcontext():
+        with patch("dicast.judging.judge.Fence", Bare) if self.name == "unfenced" else nullcontext():
             run_cases(self.judge, cases, self.folder, workers=workers, on_verdict=progress.add, stop=stop)
 
 
@@ -269,7 +269,7 @@ def summary(
         category = CONTROL if attack.kind == CONTROL else attack.name if by == "attack" else attack.kind
         keys = [(pair, attack.name) for pair in sorted(pairs)]
         both = [
-            (arm["fence"][key], arm["no fence"][key]) for key in keys if key in arm["fence"] and key in arm["no fence"]
+            (arm["fence"][key], arm["unfenced"][key]) for key in keys if key in arm["fence"] and key in arm["unfenced"]
         ]
         rows.setdefault(category, []).extend(both)
     controls = rows.pop(CONTROL, [])
@@ -300,7 +300,7 @@ def compared(both: Sequence[tuple[Trial, Trial]]) -> dict[str, Any]:
     return {
         "trials": len(both),
         "fence": arm([fence for fence, _ in both]),
-        "no fence": arm([unfenced for _, unfenced in both]),
+        "unfenced": arm([unfenced for _, unfenced in both]),
         "only with the fence": only_fence,
         "only without": only_plain,
         "p": exact(only_fence, only_plain),
@@ -330,7 +330,7 @@ def table(counts: Mapping[str, Any]) -> str:
     ]
     for name, row in counts["rows"].items():
         if row["trials"]:
-            with_fence, without = row["fence"], row["no fence"]
+            with_fence, without = row["fence"], row["unfenced"]
             cells = [
                 *(name, row["trials"], share(with_fence["flipped"]), share(without["flipped"])),
                 f"{with_fence['tied']}, {without['tied']}",
@@ -362,7 +362,7 @@ def run(arguments: argparse.Namespace, attacks: Sequence[Attack]) -> bool:
     fence, unfenced = (build(arguments.judge, **dict(arguments.settings)).bind(arguments.lm) for _ in ARMS)
     both = [
         Arm("fence", fence, RunFolder(arguments.out / "fence")),
-        Arm("no fence", without_fence_notice(unfenced), RunFolder(arguments.out / "no fence")),
+        Arm("unfenced", without_fence_notice(unfenced), RunFolder(arguments.out / "unfenced")),
     ]
     identity = {
         "judge": arguments.judge, "settings": fence.settings(), "lm": arguments.lm if fence.stages() else "none",

@@ -142,7 +142,7 @@ def arms(out: Path) -> list[Any]:
     fence, plain = (build("direct", evidence="pairwise", readout="probability") for _ in injection.ARMS)
     return [
         injection.Arm("fence", fence, injection.RunFolder(out / "fence")),
-        injection.Arm("plain", injection.without_fence_told(plain), injection.RunFolder(out / "plain")),
+        injection.Arm("unfenced", injection.without_fence_notice(plain), injection.RunFolder(out / "unfenced")),
     ]
 
 
@@ -159,27 +159,27 @@ def attack_pairs(out: Path, **identity: Any) -> tuple[dict[str, Any], list[str]]
 def test_flips_ties_and_movement_are_counted_by_arm(tmp_path: Path) -> None:
     counts, prompts = attack_pairs(tmp_path)
     assert (counts["pairs"], counts["right"], counts["attacked"]) == (
-        {"fence": 4, "plain": 4},
-        {"fence": 3, "plain": 3},
+        {"fence": 4, "unfenced": 4},
+        {"fence": 3, "unfenced": 3},
         3,
     )
     assert len(prompts) == 2 * 2 * (4 + 3 * 3)  # orders, arms, pairs as they are, and the attacks on those judged right
     attacks, control = counts["rows"]["all attacks"], counts["rows"]["control"]
     assert attacks["trials"] == 6
-    assert (attacks["fence"]["flipped"]["hits"], attacks["plain"]["flipped"]["hits"]) == (0, 3)
-    assert (attacks["fence"]["tied"], attacks["plain"]["tied"]) == (0, 3)
+    assert (attacks["fence"]["flipped"]["hits"], attacks["unfenced"]["flipped"]["hits"]) == (0, 3)
+    assert (attacks["fence"]["tied"], attacks["unfenced"]["tied"]) == (0, 3)
     assert (attacks["only with the fence"], attacks["only without"]) == (0, 3)
     assert attacks["p"] == pytest.approx(0.25)  # two-sided, 3 of 3: 2 / 2**3
     assert counts["by pair"] == {"fewer with the fence": 3, "more with the fence": 0, "p": pytest.approx(0.25)}
     assert attacks["fence"]["moved"] == pytest.approx(0)
-    assert attacks["plain"]["moved"] == pytest.approx(1.5 * 1.3862943611)  # ln 4: once from 4:1 to 1:4, once to 1:1
-    assert (control["trials"], control["fence"]["flipped"]["hits"], control["plain"]["flipped"]["hits"]) == (3, 0, 0)
+    assert attacks["unfenced"]["moved"] == pytest.approx(1.5 * 1.3862943611)  # ln 4: once from 4:1 to 1:4, once to 1:1
+    assert (control["trials"], control["fence"]["flipped"]["hits"], control["unfenced"]["flipped"]["hits"]) == (3, 0, 0)
 
 
 def test_a_finished_trial_is_not_asked_again(tmp_path: Path) -> None:
     counts, _ = attack_pairs(tmp_path)
     assert attack_pairs(tmp_path) == (counts, [])
-    path = tmp_path / "plain" / "verdicts.jsonl"
+    path = tmp_path / "unfenced" / "verdicts.jsonl"
     whole = path.read_text(encoding="utf-8")
     path.write_text(whole[:-40], encoding="utf-8")  # a kill in the middle of the last line
     again, prompts = attack_pairs(tmp_path)
@@ -217,7 +217,7 @@ def test_control_marks_reach_the_model_in_the_unfenced_arm_alone(tmp_path: Path)
 def test_no_instruction_of_an_unfenced_judge_names_the_fence(name: str) -> None:
     judge = build(name)
     before = [stage.ask.signature.instructions for stage in judge.stages()]
-    after = [stage.ask.signature.instructions for stage in injection.without_fence_told(judge).stages()]
+    after = [stage.ask.signature.instructions for stage in injection.without_fence_notice(judge).stages()]
     assert not [told for told in after if "<<<" in told]
     for told, shorter in zip(before, after, strict=True):
         assert shorter
@@ -385,9 +385,9 @@ def test_the_command_resumes_reports_and_fails_when_something_raised(
 @pytest.mark.model
 @pytest.mark.slow
 def test_real_generations_of_a_weak_model_all_end_as_scored_or_unscored(small_model: str) -> None:
-    tasks = robustness.deal({"authored": CASES}, 3, 0, [ASK_LETTERS])
+    tasks = robustness.deal({"authored": CASES}, 1, 0, [ASK_LETTERS])
     ended = list(robustness.judge_all(tasks, get_lm(small_model, cache=False)))
-    assert len(ended) == 6
+    assert len(ended) == 2
     assert {outcome.status for outcome in ended} <= {"scored", "unscored"}
     assert all(outcome.reason for outcome in ended if outcome.status == "unscored")
-    assert sum(outcome.calls for outcome in ended) >= 12
+    assert sum(outcome.calls for outcome in ended) >= 4

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from mock_server import MockServer, serve
 from scripted import Answer, asked_for, prompt, scripted
+from weak_model import shorten
 
 from dicast.data import Case
 from dicast.engines.ledger import Budget, Ledger, charge_to
@@ -590,9 +591,12 @@ def test_the_sentence_about_the_fence_survives_every_rewriting():
 
 @pytest.mark.model
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["miprov2", "gepa", "simba"])
+@pytest.mark.parametrize(
+    "method",
+    ["gepa", *(pytest.param(name, marks=pytest.mark.judge_model) for name in ("miprov2", "simba"))],  # 80 s each
+)
 def test_a_small_real_model_as_judge_and_writer_runs_to_the_end(method, small_model):
-    judge = plain(order="one").bind(small_model)
+    judge = shorten(plain(order="one")).bind(small_model)
     options = PromptOptions(method=method, trials=1, candidates=2, demos=1, workers=1)
     found = optimise_prompts(judge, TRAIN, SELECT, options)
     assert found.score_after >= found.score_before

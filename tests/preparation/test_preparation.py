@@ -409,7 +409,7 @@ def test_a_weak_model_prepares_or_fails_with_a_reason(small_model):
     case = single(STORY + " " + STORY.replace("Monday", "Friday"))
     preparation = build_preparation("anonymise,summarise", words=30).bind(small_model)
     for stage in preparation.stages():
-        stage.attempts, stage.max_tokens = 1, 200
+        stage.attempts, stage.max_tokens = 1, 64
     try:
         result = preparation(case)
     except ParseFailure:
