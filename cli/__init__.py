@@ -1,4 +1,4 @@
-"""The `dicast` command: verbs that call the rooms and print; nothing is decided here.
+"""The `dicast` command: each verb parses its options, calls a workflow and prints the result.
 
 Commands are imported when they run, so that `dicast --help` needs neither DSPy nor numpy. Exit codes: 0 pass, 1 fail,
 2 inconclusive, 3 a usage or operational error, 130 stopped by Ctrl-C.
@@ -16,15 +16,15 @@ from ..errors import DicastError
 FAIL, INCONCLUSIVE, ERROR, STOPPED = 1, 2, 3, 130
 COMMANDS = {
     "demo": "Judge the built-in set with a local model and show one whole judgment.",
-    "check": "Check the environment, a model and a data file; say what to do.",
+    "check": "Check the environment, a model, a data file, or a judge for drift; say what to do.",
     "list": "List the judges.",
     "prepare": "Anonymise and summarise cases before they are judged.",
-    "judge": "Judge cases; resumes where it stopped.",
-    "compile": "Compile a judge against people's labels, with proof.",
-    "cascade": "Certify judges that are asked in turn, a cheap one first.",
-    "show": "Say what a compiled judge has learnt.",
+    "judge": "Judge cases; continues where it stopped.",
+    "compile": "Compile a judge against human labels, with proof.",
+    "cascade": "Certify judges that are called in turn, the cheapest first.",
+    "show": "Print what a compiled judge has learned.",
     "evaluate": "Measure a run against people; compare it with others.",
-    "report": "Write a page of one run or several: plots, and where judge and people disagree.",
+    "report": "Write a page about runs: plots, and the cases where judge and people disagree.",
     "reproduce": "Recompute published tables from recorded judgments.",
     "models": "List, fetch and find local models.",
     "data": "List, fetch and find public human-labelled sets.",
@@ -32,7 +32,7 @@ COMMANDS = {
 
 
 class LazyGroup(click.Group):
-    """A group whose commands live in modules of their own, imported on use."""
+    """A group whose commands are modules, imported on use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -80,7 +80,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         click.echo(f"dicast: {error}", err=True)
         return ERROR
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has gone: nothing is left to say
+        sys.stderr.close()  # the reader of our output has gone
         return 0
     except OSError as error:
         if error.filename is None:

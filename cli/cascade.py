@@ -22,7 +22,7 @@ EXIT = {"stopped": STOPPED, "budget": INCONCLUSIVE}
     type=click.Path(path_type=Path, dir_okay=False),
     help="Judge file [default: compiled/cascade-CASES.judge.json].",
 )
-@click.option("--lm", help="provider/model for judges without models of their own, as those of `dicast list`.")
+@click.option("--lm", help="provider/model for judges that name no model, such as those of `dicast list`.")
 @click.option(
     "--risk", type=click.FloatRange(0, 0.5, min_open=True), default=0.1, show_default=True,
     help="Disagreement with people that is certified among kept verdicts.",
@@ -90,14 +90,15 @@ def _print(run: "CascadeRun", as_json: bool) -> int:
     return INCONCLUSIVE
 
 
-def _table(found: "CertifiedCascade") -> Any:
+def _table(result: "CertifiedCascade") -> Any:
+    """A line per judge: its threshold, the proportions it reaches and decides, accuracy and cost."""
     from ..optimizers.certificates.certificate import percent
     from . import render
 
     rows = []
-    for one in found.members:
-        shares = ["-" if found.judge is None else "left out", "-", "-"]
-        if not (one.threshold is None or one.reached is None or one.decided is None):
-            shares = [f"{one.threshold:g}", percent(one.reached), percent(one.decided)]
-        rows.append([one.name, *shares, render.interval_text(one.accuracy), f"{one.cost:,.1f}"])
-    return render.table(["judge", "threshold", "reached", "decides", "accuracy", f"{found.unit} a verdict"], rows)
+    for member in result.members:
+        proportions = ["-" if result.judge is None else "left out", "-", "-"]
+        if not (member.threshold is None or member.reached is None or member.decided is None):
+            proportions = [f"{member.threshold:g}", percent(member.reached), percent(member.decided)]
+        rows.append([member.name, *proportions, render.interval_text(member.accuracy), f"{member.cost:,.1f}"])
+    return render.table(["judge", "threshold", "reached", "decides", "accuracy", f"{result.unit} a verdict"], rows)

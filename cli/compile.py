@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 EXIT = {"improved": 0, "worse": FAIL, "inconclusive": INCONCLUSIVE}
 EXIT_BEFORE_TEST = {"stopped": STOPPED, "budget": INCONCLUSIVE, "too few labels": INCONCLUSIVE}
+MAIN_MEASURES = ("accuracy", "agreement", "kappa", "log-loss", "ECE", "spearman", "kendall")
 WIDE = 110  # columns from which every metric has its interval
 
 
@@ -133,29 +134,30 @@ def _spent(account: dict[str, Any]) -> str:
 
 
 def test_table(tested: "Result") -> Any:
-    """The judges side by side on the test part, and what reads nothing."""
+    """The judges side by side on the test part, and baselines without a model."""
     from . import render
 
-    names = [one.name for one in _figures(tested)]
-    whole = names if render.console.width >= WIDE else names[:1]
+    names = _columns(tested)
+    with_interval = names if render.console.width >= WIDE else names[:1]
     rows = []
     for row in tested.judges:
         sections = row.evaluation.sections.values()
-        found = {
-            one.name: render.interval_text(one) if one.name in whole else render.number(one.value)
-            for part in sections
-            for one in part
+        cells = {
+            measure.name: render.interval_text(measure)
+            if measure.name in with_interval
+            else render.number(measure.value)
+            for section in sections
+            for measure in section
         }
         tokens = "-" if row.tokens is None else f"{row.tokens:,.0f}"
-        rows.append([row.name, *(found.get(name, "-") for name in names), f"{row.calls:.1f}", tokens])
-    for one in tested.reference_measures:
-        if one.name in ("majority", "longer", "human ceiling"):
-            rows.append([one.name, render.interval_text(one), *[""] * (len(names) - 1), "", ""])
+        rows.append([row.name, *(cells.get(name, "-") for name in names), f"{row.calls:.1f}", tokens])
+    for measure in tested.reference_measures:
+        if measure.name in ("majority", "longer", "human ceiling"):
+            rows.append([measure.name, render.interval_text(measure), *[""] * (len(names) - 1), "", ""])
     return render.table([f"test part, n = {tested.n}", *names, "calls", "tokens"], rows)
 
 
-def _figures(tested: "Result") -> list[Any]:
-    """The figures worth a column: those of the compiled judge that every reader asks for."""
-    wanted = ("accuracy", "agreement", "kappa", "log-loss", "ECE", "spearman", "kendall")
+def _columns(tested: "Result") -> list[str]:
+    """The main measures of the compiled judge."""
     sections = tested.compiled.evaluation.sections.values()
-    return [one for section in sections for one in section if one.name in wanted]
+    return [measure.name for section in sections for measure in section if measure.name in MAIN_MEASURES]

@@ -23,8 +23,8 @@ FENNEC_BRANCHES = 2
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("runs/demo"), show_default=True)
 @click.option("--limit", type=click.IntRange(1), help="Judge only the first pairs.")
 @options.json_option
-@click.option("--fresh", is_flag=True, help="Delete an earlier demo in --out and judge again.")
-def command(lm: str | None, out: Path, limit: int | None, fresh: bool, as_json: bool) -> None:
+@click.option("--fresh", "starts_over", is_flag=True, help="Delete an earlier demo in --out and judge again.")
+def command(lm: str | None, out: Path, limit: int | None, starts_over: bool, as_json: bool) -> None:
     """Judge 48 built-in pairs with a local model, asked once and then read from its probabilities in both orders.
 
     Fetches the model (1.1 GB) the first time. Then it shows one whole Fennec judgment with a correction, and one
@@ -44,7 +44,7 @@ def command(lm: str | None, out: Path, limit: int | None, fresh: bool, as_json: 
     model = lm or DEFAULT_MODEL
     started = time.monotonic()
     configure_cache()
-    if fresh and out.exists():
+    if starts_over and out.exists():
         import shutil
 
         shutil.rmtree(out)

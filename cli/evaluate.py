@@ -70,7 +70,7 @@ def command(
             ]
         options.print_json(dumped)
     else:
-        parts = [*render.evaluation(evaluation), *(part for one in comparisons for part in render.comparison(one))]
+        parts = [*render.evaluation(evaluation), *(part for pair in comparisons for part in render.comparison(pair))]
         for part in parts:
             render.console.print(part, soft_wrap=isinstance(part, str))
         for check in checked:

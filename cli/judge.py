@@ -7,7 +7,7 @@ import click
 from . import INCONCLUSIVE, STOPPED, options
 
 if TYPE_CHECKING:
-    from ..workflows import Explanation, Run
+    from ..workflows import CaseJudgment, Run
 
 EXIT = {"complete": 0, "budget": INCONCLUSIVE, "stopped": STOPPED}
 
@@ -52,8 +52,8 @@ def command(explain: str | None, as_json: bool, **values: Any) -> int:
     with render.RunProgress(quiet=as_json) as progress:
         if explain is not None:
             with render.errors.status(f"judging {explain}"):
-                explanation = workflows.explain(judge, source, explain, progress=progress)
-            return _print_explanation(explanation, as_json)
+                judgment = workflows.explain(judge, source, explain, progress=progress)
+            return _print_judgment(judgment, as_json)
         with stop_on_interrupt(progress) as stop:
             run = workflows.run(judge, source, progress=progress, stop=stop, **values)
     _print_run(run, as_json)
@@ -85,14 +85,14 @@ def _print_run(run: "Run", as_json: bool) -> None:
         render.console.print(f"more: dicast evaluate {folder}   dicast report {folder}", style="dim", markup=False)
 
 
-def _print_explanation(explanation: "Explanation", as_json: bool) -> int:
+def _print_judgment(judgment: "CaseJudgment", as_json: bool) -> int:
     """Print the whole judgment of one case."""
     from . import render
 
     if as_json:
-        options.print_json(explanation.verdict.model_dump(mode="json"))
+        options.print_json(judgment.verdict.model_dump(mode="json"))
         return 0
-    render.console.print(render.judgment(explanation.case, explanation.verdict))
-    for line in render.stage_lines(explanation.usage):
+    render.console.print(render.judgment(judgment.case, judgment.verdict))
+    for line in render.stage_lines(judgment.usage):
         render.console.print(line, style="dim")
     return 0

@@ -22,7 +22,7 @@ def command() -> None:
 @command.command("list")
 @options.json_option
 def list_models(as_json: bool) -> None:
-    """The catalogue, and what is here already."""
+    """The catalogue, and which models are fetched."""
     from ..engines import weights
     from . import render
 
@@ -30,7 +30,7 @@ def list_models(as_json: bool) -> None:
         {
             "model": f"local/{entry.name}",
             "mib": round(entry.size / 2**20),
-            "here": weights.weights_path(entry.name).is_file(),
+            "fetched": weights.weights_path(entry.name).is_file(),
             "licence": entry.licence,
             "note": entry.note,
             "sha256": entry.sha256,
@@ -40,19 +40,17 @@ def list_models(as_json: bool) -> None:
     if as_json:
         options.print_json(rows)
         return
-    columns = ["model", "mib", "here", "licence", "note"]
-    shown = [[("yes" if row[name] else "no") if name == "here" else row[name] for name in columns] for row in rows]
-    render.console.print(render.table(["model", "MiB", "here", "licence", "note"], shown))
+    columns = ["model", "mib", "fetched", "licence", "note"]
+    shown = [[("yes" if row[name] else "no") if name == "fetched" else row[name] for name in columns] for row in rows]
+    render.console.print(render.table(["model", "MiB", "fetched", "licence", "note"], shown))
     render.console.print("Any GGUF file of yours: local//path/to/model.gguf", style="dim")
 
 
 @command.command("get")
 @click.argument("name")
-@click.option(
-    "--from", "source", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="A copy that you have."
-)
+@click.option("--from", "source", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="A local copy.")
 def get_model(name: str, source: Path | None) -> None:
-    """Fetch a model, check its SHA-256 and print where it lies."""
+    """Fetch a model, check its SHA-256 and print its path."""
     from ..engines import weights
     from . import render
 
@@ -64,7 +62,7 @@ def get_model(name: str, source: Path | None) -> None:
 @command.command("path")
 @click.argument("name")
 def model_path(name: str) -> None:
-    """Print where a fetched model lies."""
+    """Print the path of a fetched model."""
     from ..engines import weights
     from ..errors import ModelError
 

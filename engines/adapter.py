@@ -1,4 +1,4 @@
-"""How a typed call is put into words: the instruction, the wanted JSON told once, inputs under plain headings.
+"""The prompt of a typed call: the instruction, the JSON to answer with, and the inputs under headings.
 
 `CompactAdapter` is DSPy's JSONAdapter for servers that enforce a JSON schema: the schema does the work of a format
 manual, so the prompt holds about half the words, which a local model reads that much sooner. What is sent and parsed
@@ -22,14 +22,14 @@ class CompactAdapter(dspy.JSONAdapter):
 
     def format_system_message(self, signature: type[dspy.Signature]) -> str:
         fields = signature.input_fields.items()
-        inputs = [f"{heading(name)}: {told}" for name, field in fields if (told := described(field))]
+        inputs = [f"{heading(name)}: {text}" for name, field in fields if (text := described(field))]
         outputs = [
             ", ".join(filter(None, (f'"{name}": {words_for(field.annotation, field.metadata)}', described(field))))
             for name, field in signature.output_fields.items()
         ]
-        told_inputs = ["Inputs: " + "; ".join(inputs) + "."] if inputs else []
+        input_line = ["Inputs: " + "; ".join(inputs) + "."] if inputs else []
         answer = ["Answer with one JSON object with these fields, in this order:", *outputs]
-        return "\n".join([signature.instructions, "", *told_inputs, *answer])
+        return "\n".join([signature.instructions, "", *input_line, *answer])
 
     def format_user_message_content(
         self,
@@ -39,9 +39,9 @@ class CompactAdapter(dspy.JSONAdapter):
         suffix: str = "",
         main_request: bool = False,
     ) -> str:
-        given = {name: inputs[name] for name in signature.input_fields if name in inputs}
-        asked = f"Answer with JSON: {', '.join(signature.output_fields)}." if main_request else ""
-        return "\n\n".join(part for part in (prefix, sections(given), asked, suffix) if part)
+        values = {name: inputs[name] for name in signature.input_fields if name in inputs}
+        request = f"Answer with JSON: {', '.join(signature.output_fields)}." if main_request else ""
+        return "\n\n".join(part for part in (prefix, sections(values), request, suffix) if part)
 
     format_finetune_data = dspy.ChatAdapter.format_finetune_data
 
@@ -65,8 +65,8 @@ def text_of(value: object) -> str:
 
 def described(field: FieldInfo) -> str:
     """A field's description; empty when the signature gives none (DSPy then says "${name}")."""
-    told = (field.json_schema_extra or {}).get("desc", "") if isinstance(field.json_schema_extra, dict) else ""
-    return "" if str(told).startswith("${") else str(told)
+    text = (field.json_schema_extra or {}).get("desc", "") if isinstance(field.json_schema_extra, dict) else ""
+    return "" if str(text).startswith("${") else str(text)
 
 
 def words_for(annotation: Any, metadata: Any = ()) -> str:

@@ -1,4 +1,4 @@
-"""What a run costs, counted where the calls are made, so that threads cannot lose it.
+"""What a run costs, counted where the calls are made, so that no thread loses a call.
 
 DSPy's own usage tracker is copied into worker threads and forgets what they spend (dspy#10125). A `Ledger` is shared
 and locked; `charge_to(ledger, stage)` names it for the current context, and every LM call in that context is charged.
@@ -18,7 +18,7 @@ from ..errors import BudgetSpent, DeclarationError
 
 @dataclass(frozen=True)
 class Budget:
-    """What may be spent at most; None means no limit. Tokens count prompt and completion together."""
+    """Limits of what may be spent; None means no limit. Tokens are those of prompt and completion."""
 
     calls: float | None = None
     tokens: float | None = None
@@ -48,7 +48,7 @@ class Ledger:
     parent: "Ledger | None" = None
     stages: dict[str, Usage] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-    _asking: int = field(default=0, repr=False)
+    _open_calls: int = field(default=0, repr=False)
     _answered: threading.Condition = field(default_factory=threading.Condition, repr=False)
     _started: float = field(default_factory=time.monotonic, repr=False)
 
@@ -64,27 +64,27 @@ class Ledger:
             return sum(self.stages.values(), Usage())
 
     @contextmanager
-    def asking(self) -> Iterator[None]:
-        """A question under way. Where those that others have begun could use up the calls, it waits for their answers,
-        so that no more calls are made than the budget allows, however many ask at once.
+    def open_call(self) -> Iterator[None]:
+        """A call in progress. It waits while the calls in progress could use up the budget, so that no more calls are
+        made than the budget allows, however many start at once.
 
         Raises:
             BudgetSpent, DeclarationError: see `check`.
         """
-        with self.parent.asking() if self.parent is not None else nullcontext():
+        with self.parent.open_call() if self.parent is not None else nullcontext():
             with self._answered:
-                self._answered.wait_for(lambda: not self._asking or self._has_room())
+                self._answered.wait_for(lambda: not self._open_calls or self._has_room())
                 self.check()
-                self._asking += 1
+                self._open_calls += 1
             try:
                 yield
             finally:
                 with self._answered:
-                    self._asking -= 1
+                    self._open_calls -= 1
                     self._answered.notify_all()
 
     def _has_room(self) -> bool:
-        return self.budget.calls is None or self.total.calls + self._asking < self.budget.calls
+        return self.budget.calls is None or self.total.calls + self._open_calls < self.budget.calls
 
     def check(self) -> None:
         """Refuse the next call when the budget is used up.

@@ -53,7 +53,7 @@ class ModelString:
         """Parse `provider/model[@url]`; MLflow's `provider:/model` is taken too.
 
         Raises:
-            ModelError: no provider, no model, a URL that is not http(s), or one that holds a key.
+            ModelError: no provider, no model, a URL that is not http(s), or a URL that holds a key.
         """
         model, _, endpoint = text.strip().partition("@http")
         provider, slash, name = model.replace(":/", "/", 1).partition("/")
@@ -90,7 +90,7 @@ def get_lm(text: str, *, cache: bool = True, trusted: bool = True) -> "MeteredLM
     """The LM of a model string; the same object for the same string, so that equal calls meet.
 
     Args:
-        trusted: the user has named its address. One that a judge file names gets no key, unless the environment names
+        trusted: the user has named its address. An address from a judge file gets no key, unless the environment names
             it as well (OPENAI_API_BASE, ...), or whoever wrote the file could have the user's keys sent to himself.
 
     Raises:

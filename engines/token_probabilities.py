@@ -2,7 +2,7 @@
 
 Each Choice, Score or Noul field of a signature is one question and costs one token: the options are named by letters
 (digits for the levels of a score) and the probabilities of those tokens are read, whatever their case and leading
-spaces. The share of probability on the options at all is reported as `coverage`. Works with every server that returns
+spaces. The probability mass on the options is reported as `coverage`. Works with every server that returns
 log-probabilities. The implicit score of arXiv 2304.00723 and the weighted score of G-Eval (arXiv 2303.16634) are this.
 """
 
@@ -65,12 +65,12 @@ class YesNoLM(ProbabilityLM):
     """
 
     def _ask(self, state: Mapping[str, Any], question: Mapping[str, Any]) -> dict[str, Any]:
-        asked = f"{sections(state['inputs'])}\n\n{question['instructions']} Answer with Yes or No.\nAnswer:"
-        told = _demos_text(state.get("demos", ())) + asked
+        text = f"{sections(state['inputs'])}\n\n{question['instructions']} Answer with Yes or No.\nAnswer:"
+        prompt = _demos_text(state.get("demos", ())) + text
         request = Request(
             model=self.inner.model,
             system=str(state["instructions"]),
-            messages=(Message.user(told),),
+            messages=(Message.user(prompt),),
             config=Config(max_tokens=1, temperature=0.0, logprobs=TOP),
         )
         words = [(rank, token.strip(" Ġ▁"), p) for rank, (token, p) in enumerate(top_tokens(self.inner(request)), 1)]
@@ -99,15 +99,15 @@ def options_of(question: Mapping[str, Any]) -> tuple[Sequence[str], dict[str, An
         levels = {str(level): description for level, description in enumerate(criteria or ())}
         return (string.digits[1 : len(levels) + 1] if len(levels) < 10 else string.digits), levels
     if question["type"] == "noul":
-        given = criteria or {}
-        options = {"true": given.get("true") or "yes", "false": given.get("false") or "no"}
+        texts = criteria or {}
+        options = {"true": texts.get("true") or "yes", "false": texts.get("false") or "no"}
     else:
         options = dict(criteria or {})
     return string.ascii_uppercase[: len(options)], options
 
 
 def read_options(response: Response, marks: Sequence[str]) -> tuple[list[float], float]:
-    """The distribution over the marks and the probability mass that stood on them at all (`coverage`).
+    """The distribution over the marks and the probability mass on them (`coverage`).
 
     A mark outside the returned top tokens gets the probability 0; with no mark among them the answer is uniform with
     coverage 0.
@@ -145,9 +145,9 @@ def top_tokens(response: Response) -> list[tuple[str, float]]:
 def _messages(
     state: Mapping[str, Any], question: Mapping[str, Any], marks: Sequence[str], options: Mapping[str, Any]
 ) -> list[Message]:
-    """What is asked: the inputs first, the question last, so that questions about one case share a prompt prefix."""
-    told = _demos_text(state.get("demos", ())) + sections(state["inputs"])
-    return [Message.user(f"{told}\n\n{_question_text(question, marks, options)}")]
+    """The prompt: the inputs first, the question last, so that questions about one case share a prompt prefix."""
+    inputs = _demos_text(state.get("demos", ())) + sections(state["inputs"])
+    return [Message.user(f"{inputs}\n\n{_question_text(question, marks, options)}")]
 
 
 def _question_text(question: Mapping[str, Any], marks: Sequence[str], options: Mapping[str, Any]) -> str:

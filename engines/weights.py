@@ -64,7 +64,7 @@ CATALOG: dict[str, Weights] = {
 DEFAULT = "qwen2.5-coder-1.5b"
 
 
-def silent(what: str, done: int, total: int) -> None:
+def silent(name: str, done: int, total: int) -> None:
     """Progress that shows nothing."""
 
 

@@ -146,7 +146,7 @@ class Stage(dspy.Module):
         """
         lm = self.lm
         inputs = {name: inputs[name] for name in self.ask.signature.input_fields if name in inputs} | inputs
-        with stage_of_calls(self.role) as ledger, ledger.asking(), dspy.context(disable_history=True):
+        with stage_of_calls(self.role) as ledger, ledger.open_call(), dspy.context(disable_history=True):
             try:
                 return self._read(lm, inputs) if self.reads_probabilities else self._write(lm, inputs)
             except lm_errors.LMNotConfiguredError as error:

@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from .progress import Progress
     from .reports import Page, report
     from .requirements import CheckedRequirement, Requirement
-    from .runs import Explanation, Run, RunSpec, explain, run, run_async
+    from .runs import CaseJudgment, Run, RunSpec, explain, run, run_async
 
 __all__ = [
     "CascadeRun",
+    "CaseJudgment",
     "CaseSource",
     "CheckItem",
     "CheckedRequirement",
     "CompileRun",
     "DriftReport",
-    "Explanation",
     "JudgeSpec",
     "Page",
     "PrepareRun",
@@ -62,7 +62,7 @@ _MODULES = {
     "progress": ("Progress",),
     "reports": ("Page", "report"),
     "requirements": ("CheckedRequirement", "Requirement"),
-    "runs": ("Explanation", "Run", "RunSpec", "explain", "run", "run_async"),
+    "runs": ("CaseJudgment", "Run", "RunSpec", "explain", "run", "run_async"),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 

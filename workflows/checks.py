@@ -147,7 +147,7 @@ def check_judge(
         stop: once set, no new case starts.
 
     Raises:
-        DeclarationError: no judge file, or one that holds neither a certificate of a cascade nor an accuracy.
+        DeclarationError: no judge file, or a file that holds neither a certificate of a cascade nor an accuracy.
         DataError: no labelled pair or choice among the cases.
     """
     if not str(judge).endswith(JUDGE_SUFFIX):

@@ -14,7 +14,7 @@ from ..errors import DeclarationError, ModelError
 from ..judging import Judge, Panel, build
 from ..judging.judge_file import fingerprint
 from ..judging.judge_record import JudgeRecord, default_record, to_record
-from ..judging.registry import JUDGE_SUFFIX, is_judge_file, judge_title
+from ..judging.registry import JUDGE_SUFFIX, PROGRAMS, is_judge_file, judge_title
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,8 @@ class JudgeSpec:
         if self.learn is not None:
             learn: Callable[[Any], Any] | None = getattr(judge, "learn", None)
             if learn is None:
-                raise DeclarationError(f"judge {self.name!r} cannot learn from a run; fennec and its forms can.")
+                able = ", ".join(p.name for p in PROGRAMS if hasattr(p.build(), "learn"))
+                raise DeclarationError(f"judge {self.name!r} cannot learn from a run. These can: {able}.")
             learn(read_verdicts(self.learn))
         return bind_models(judge, lm)
 

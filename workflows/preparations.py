@@ -123,7 +123,7 @@ def prepare(
     """
     path, roles = Path(out), Roles.parse(lm) if lm else Roles({})
     program = build_preparation(preparation, **(settings or {})).bind(roles)
-    given = case_source(cases)
+    unread = case_source(cases)
     file, ledger, message = PreparedCases(path), Ledger(budget=as_budget(budget)), ""
     stop = stop or threading.Event()
 
@@ -138,7 +138,7 @@ def prepare(
     prepare_models(program, progress=progress)
     failures, bad_rows = _Failures(file.rejects), Rejects(path.with_suffix(".bad_rows.jsonl"))
     with file.locked(), bad_rows:
-        source = stored(given, path.with_suffix(""))
+        source = stored(unread, path.with_suffix(""))
         identity = {
             "with": program.name, "settings": program.settings(), "lm": str(roles), "data": source.digest(),
             "seed": seed, "limit": limit if seed is not None else None, "aspect": source.aspect,

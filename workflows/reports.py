@@ -73,7 +73,7 @@ def report(
     if compiled and len(paths) > 1:
         raise DeclarationError(
             f"report: {compiled[0]} is a compilation, and {len(paths) - 1} more were given with it. Give it alone: its "
-            "page is of one compilation, with every judge of its test part; runs have a page of their own."
+            "page is of one compilation, with every judge of its test part; give runs without it for a page about runs."
         )
     if compiled:
         return write_compilation_page(Path(compiled[0]), Path(out), title=title)

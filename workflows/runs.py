@@ -1,4 +1,4 @@
-"""A judge run over cases, and the run that results: a folder, read by Python and by the command line alike."""
+"""A judge run over cases, and the run that results: a folder that Python and the command line share."""
 
 import asyncio
 import difflib
@@ -293,7 +293,7 @@ async def run_async(judge: str | Path | Judge | JudgeSpec, cases: Cases, **optio
 
 
 @dataclass(frozen=True)
-class Explanation:
+class CaseJudgment:
     """One case with its verdict, and what each stage spent on it."""
 
     case: Case
@@ -308,7 +308,7 @@ def explain(
     *,
     lm: str | None = None,
     progress: Progress = SILENT,
-) -> Explanation:
+) -> CaseJudgment:
     """Judge one case, and write nothing.
 
     Raises:
@@ -333,4 +333,4 @@ def explain(
     prepare_models(built, progress=progress)
     with charge_to(Ledger()) as ledger:
         verdict = built(case)
-    return Explanation(case, verdict, ledger.stages)
+    return CaseJudgment(case, verdict, ledger.stages)

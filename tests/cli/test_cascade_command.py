@@ -344,19 +344,19 @@ def test_show_says_a_cascade_in_words(server: MockServer, capsys: pytest.Capture
     out = capsys.readouterr().out
     assert (
         "  cascade\n"
-        "  member 1, which decides from a certainty of 0.57 on\n"
-        f"    direct, answered by {lm(server, 'small')}\n"
+        "  member 1, decides at certainty 0.57 or more\n"
+        f"    direct, model {lm(server, 'small')}\n"
         "    settings\n"
-        "      evidence = pairwise  (by itself both)\n"
-        "      order = one  (by itself both)\n"
-        "  member 2, which decides from a certainty of 0.57 on\n"
+        "      evidence = pairwise  (default both)\n"
+        "      order = one  (default both)\n"
+        "  member 2, decides at certainty 0.57 or more\n"
     ) in out
     assert (
         "  certificate\n    Verdicts of the cascade, each accepted at its judge's certainty (0.57, 0.57) or more, "
     ) in out
     assert "      1 small:\n        threshold: 0.57\n        reached: 1\n        decided: 0.6\n" in out
     assert run(["show", FILE, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["judge"]["members"][0]["decides"] == 0.57
+    assert json.loads(capsys.readouterr().out)["judge"]["members"][0]["decision_threshold"] == 0.57
 
 
 @pytest.mark.parametrize(

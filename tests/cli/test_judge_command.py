@@ -99,7 +99,10 @@ def test_a_judge_without_branches_cannot_learn(cases, capsys):
     with serve(MockServer()) as server:
         assert judge(server, "--out", "first", "--json") == 0
         assert judge(server, "--learn", "first", "--out", "second") == 3
-    assert "judge 'direct' cannot learn from a run; fennec and its forms can." in capsys.readouterr().err
+    assert (
+        "judge 'direct' cannot learn from a run. These can: fennec, fennec-single, fennec-correct."
+        in capsys.readouterr().err
+    )
 
 
 def test_learning_from_a_folder_without_a_run_is_one_clear_line(cases, capsys):

@@ -175,7 +175,7 @@ def asked(ledger: Ledger, times: int, usage: Usage) -> int:
 
     def ask(_: int) -> bool:
         try:
-            with ledger.asking():
+            with ledger.open_call():
                 time.sleep(0.002)
                 ledger.add("judgment", usage)
                 return True
