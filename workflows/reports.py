@@ -16,7 +16,7 @@ from .progress import SILENT, Progress
 from .runs import Run
 
 if TYPE_CHECKING:
-    from ..report import RunReport
+    from ..pages import RunReport
 
 PAGE = "report.html"
 
@@ -66,7 +66,7 @@ def report(
         RunError: the page cannot be written, or a run holds no verdict.
         DeclarationError: the extra `report` is not installed.
     """
-    from ..report import runs_html, runs_markdown
+    from ..pages import runs_html, runs_markdown
 
     paths = [runs] if isinstance(runs, Run | str | Path) else list(runs)
     compiled = [run for run in paths if not isinstance(run, Run) and is_compilation(Path(run))]
@@ -98,7 +98,7 @@ def write_compilation_page(folder: Path, out: Path | None = None, *, title: str 
         RunError: the compilation has no test result yet, a file of it is damaged, or the page cannot be written.
         DeclarationError: the extra `report` is not installed.
     """
-    from ..report import compilation_html, compilation_markdown
+    from ..pages import compilation_html, compilation_markdown
 
     out, compilation = out or folder / PAGE, read_compilation(folder)
     render = compilation_markdown if out.suffix == ".md" else compilation_html
@@ -131,7 +131,7 @@ def write_page(out: Path, text: str, titles: Sequence[str], *, is_compilation: b
 def _run_report(
     run: Run, name: str, cases: CaseSource | None, most: int, progress: Progress, options: dict[str, Any]
 ) -> "RunReport":
-    from ..report import Disagreement, RunReport
+    from ..pages import Disagreement, RunReport
 
     evaluation = evaluate(run, **options)
     ids = disagreements(run.arrays, most)

@@ -18,7 +18,7 @@ from dicast.evaluation.results import (
     Stratum,
     SystemRow,
 )
-from dicast.report import Disagreement, RunReport
+from dicast.pages import Disagreement, RunReport
 
 
 def share(name: str, hits: int, n: int, what: str = "", **fields: Any) -> Measure:

@@ -339,7 +339,7 @@ def test_runs_are_compared_and_reported(capsys):
 
 
 def test_the_function_report_is_not_hidden_by_the_room_of_that_name():
-    from dicast.report import runs_markdown
+    from dicast.pages import runs_markdown
 
     assert callable(runs_markdown)
     assert callable(dicast.report)

@@ -12,11 +12,11 @@ from evaluated import comparison, disagreement, evaluation, gap, report, scores_
 from dicast.data import Case, Finding, Judged
 from dicast.errors import DeclarationError
 from dicast.evaluation.results import Evaluation, Measure
-from dicast.report import Disagreement, RunReport, runs_html, runs_markdown
-from dicast.report.formatting import format_interval, format_measure, format_p_value, format_value
-from dicast.report.plots import chart
-from dicast.report.run_headline import answers, headline
-from dicast.report.run_report import lead_measure
+from dicast.pages import Disagreement, RunReport, runs_html, runs_markdown
+from dicast.pages.formatting import format_interval, format_measure, format_p_value, format_value
+from dicast.pages.plots import chart
+from dicast.pages.run_headline import answers, headline
+from dicast.pages.run_report import lead_measure
 
 NOW = "21 November 2026"
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u2028\u2029"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from evaluated import comparison, report
 
-from dicast.report import runs_html
+from dicast.pages import runs_html
 
 pytestmark = pytest.mark.slow
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"

@@ -27,11 +27,11 @@ from dicast.optimizers.compile import Compiler
 from dicast.optimizers.compile_folder import Compilation, PromptSearch, is_compilation, read_compilation
 from dicast.optimizers.prompts.prompt_state import Wording
 from dicast.optimizers.recipe import Recipe
-from dicast.report import compilation_html, compilation_markdown
-from dicast.report.compile_headline import compile_answers, compile_headline
-from dicast.report.compile_page import PromptChange, commands, prompt_changes, tie_weights
-from dicast.report.plots import chart
-from dicast.report.prompt_diff import pieces
+from dicast.pages import compilation_html, compilation_markdown
+from dicast.pages.compile_headline import compile_answers, compile_headline
+from dicast.pages.compile_page import PromptChange, commands, prompt_changes, tie_weights
+from dicast.pages.plots import chart
+from dicast.pages.prompt_diff import pieces
 from dicast.workflows.reports import write_compilation_page
 
 NOW = "21 November 2026"
