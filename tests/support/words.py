@@ -113,8 +113,9 @@ def _prose(code: str) -> Iterator[tuple[int, str]]:
 
 
 def _without_code(text: str) -> str:
-    """Markdown without the code blocks that are recorded output, whose lines stay as empty ones."""
-    return re.sub(r"```(?:json|text)?\n.*?```", lambda block: "\n" * block[0].count("\n"), text, flags=re.DOTALL)
+    """Markdown without recorded output and inline code, such as names that a changelog quotes; lines stay."""
+    text = re.sub(r"```(?:json|text)?\n.*?```", lambda block: "\n" * block[0].count("\n"), text, flags=re.DOTALL)
+    return re.sub(r"`[^`\n]+`", "", text)
 
 
 def main(arguments: list[str]) -> int:
