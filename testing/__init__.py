@@ -2,6 +2,6 @@
 
 from .mock_server import MockServer
 from .schema import smallest_value
-from .scripted_lm import ScriptedLM, answer_fields, prompt_text
+from .scripted_lm import Answer, ScriptedLM, answer_fields, prompt_text
 
-__all__ = ["MockServer", "ScriptedLM", "answer_fields", "prompt_text", "smallest_value"]
+__all__ = ["Answer", "MockServer", "ScriptedLM", "answer_fields", "prompt_text", "smallest_value"]
