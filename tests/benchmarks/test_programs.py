@@ -10,7 +10,7 @@ from dicast.catalog import DATA_SETS
 from dicast.cli.judge import command
 from dicast.judging import PROGRAMS, build
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 spec = importlib.util.spec_from_file_location("programs_benchmark", ROOT / "benchmarks" / "programs.py")
 assert spec
 assert spec.loader
