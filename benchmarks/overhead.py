@@ -46,7 +46,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=300)
     count = parser.parse_args().cases
-    transport = Transport(Instant(), wire_model="instant/x", pricing=None, schema=True, most=8)
+    transport = Transport(Instant(), wire_model="instant/x", pricing=None, schema=True, max_in_flight=8)
     lm = MeteredLM("instant/x", transport, cache=False)
     judge = build("direct", evidence="pairwise", readout="generate", order="both")
     predict = dspy.Predict(Prefer)

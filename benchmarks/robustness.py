@@ -130,7 +130,11 @@ def unenforced(lm: MeteredLM) -> MeteredLM:
     """An LM on the same server that says the server enforces no JSON schema."""
     transport = lm.transport
     transport = Transport(
-        transport.inner, wire_model=transport.wire_model, pricing=None, schema=False, most=transport.limiter.most
+        transport.inner,
+        wire_model=transport.wire_model,
+        pricing=None,
+        schema=False,
+        max_in_flight=transport.limiter.max_in_flight,
     )
     return MeteredLM(f"{lm.model}-free", transport, cache=lm.cache)
 

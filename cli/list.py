@@ -1,4 +1,4 @@
-"""`dicast list`: the judges and the preparations."""
+"""`dicast list`: the judges, the preparations, and what else can be chosen by name."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -34,20 +34,40 @@ def command(name: str | None, as_json: bool) -> None:
     judges, broken = _rows(PROGRAMS)
     preparations, broken_preparations = _rows(PREPARATIONS)
     rows, broken = sorted(judges, key=lambda row: not row["stages"]), broken | broken_preparations
+    others = {name: registry.names() for name, registry in _other_registries().items()}
     if as_json:
-        options.print_json({"judges": rows, "preparations": preparations, "broken": broken})
+        options.print_json({"judges": rows, "preparations": preparations, **others, "broken": broken})
         return
     for row in rows:
         _print_short(row, print_)
     print_("\n[bold]preparations[/]  for dicast prepare --with NAME")
     for row in preparations:
         _print_short(row, print_)
-    for plugin, told_error in broken.items():
-        print_(f"{plugin}: {told_error}", style="red", markup=False)
+    for name, names in others.items():
+        print_(f"\n[bold]{name.replace('_', ' ')}[/]  {', '.join(names)}", soft_wrap=True)
+    for plugin, error in broken.items():
+        print_(f"{plugin}: {error}", style="red", markup=False)
     print_(
         "\nAny judge can sit on a panel: --panel LM --panel LM, or --samples N. A .yaml file is a judge too.",
         style="dim",
     )
+
+
+def _other_registries() -> "dict[str, Registry[Any]]":
+    """What else can be chosen by name, and added by a package."""
+    from ..catalog import DATA_SETS
+    from ..engines.engine import ENGINES
+    from ..evaluation import METRICS
+    from ..optimizers.objective import OBJECTIVES
+    from ..optimizers.prompts.optimizer import PROMPT_OPTIMIZERS
+
+    return {
+        "metrics": METRICS,
+        "objectives": OBJECTIVES,
+        "prompt_optimizers": PROMPT_OPTIMIZERS,
+        "engines": ENGINES,
+        "data_sets": DATA_SETS,
+    }
 
 
 def _rows(registry: "Registry[Program]") -> tuple[list[dict[str, Any]], dict[str, str]]:

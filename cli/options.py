@@ -114,6 +114,11 @@ def parse_requirements(_: click.Context, __: click.Parameter, texts: tuple[str, 
         raise click.BadParameter(str(error)) from None
 
 
+def _add_judge_systems(context: click.Context, _: click.Parameter, names: tuple[str, ...]) -> None:
+    """Earlier name of --judge-system."""
+    context.params["judge_systems"] = (*context.params.get("judge_systems", ()), *names)
+
+
 FOLDER = click.Path(path_type=Path, file_okay=False)
 RUN = click.Path(path_type=Path, exists=True)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON to standard output.")
@@ -191,12 +196,13 @@ measuring_options = together(
     ),
     click.option(
         "--judge-system",
-        "--own",
         "judge_systems",
         multiple=True,
+        is_eager=True,  # before --own, which adds to it
         metavar="SYSTEM",
         help="A system that is the judge: does it prefer its own texts?",
     ),
+    click.option("--own", multiple=True, hidden=True, expose_value=False, callback=_add_judge_systems),
     click.option(
         "--texts",
         metavar="KINDS",

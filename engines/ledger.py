@@ -1,6 +1,6 @@
 """What a run costs, counted where the calls are made, so that no thread loses a call.
 
-DSPy's own usage tracker is copied into worker threads and forgets what they spend (dspy#10125). A `Ledger` is shared
+DSPy's usage tracker is copied into worker threads and loses what they spend (dspy#10125). A `Ledger` is shared
 and locked; `charge_to(ledger, stage)` names it for the current context, and every LM call in that context is charged.
 """
 

@@ -1,8 +1,8 @@
-"""The LM that judges call: a `dspy.LM` whose calls are metered, limited and never made twice at once.
+"""The LM that judges call: a `dspy.LM` with metered and rate-limited calls; equal calls in flight are made once.
 
 `Transport` is a DSPy engine (one attempt: `complete(Request) -> Response`) around a native lm15 or LiteLLM engine. It
 charges usage to the context's ledger and adapts concurrency; DSPy keeps retries and the cache. The LM's model id
-names the endpoint too, because DSPy's cache key does not hold `api_base`.
+includes the endpoint, because DSPy's cache key does not hold `api_base`.
 """
 
 import dataclasses
@@ -30,12 +30,12 @@ class Transport:
         wire_model: the model string that `inner` expects.
         pricing: the provider whose price list applies; None when calls cost nothing or have no known price.
         schema: the server enforces a JSON schema (`response_format`).
-        most: requests in flight at most.
+        max_in_flight: most requests in flight at a time.
     """
 
-    def __init__(self, inner: Any, *, wire_model: str, pricing: str | None, schema: bool, most: int) -> None:
+    def __init__(self, inner: Any, *, wire_model: str, pricing: str | None, schema: bool, max_in_flight: int) -> None:
         self.inner, self.wire_model, self.pricing = inner, wire_model, pricing
-        self.limiter = Limiter(most)
+        self.limiter = Limiter(max_in_flight)
         self.supports_response_schema = schema
         self.supported_params = {"temperature", "max_tokens", "top_p", "logprobs", "top_logprobs"}
         if schema:
@@ -59,7 +59,7 @@ class Transport:
                 raise
             except ProviderError as error:
                 if type(error) is ProviderError and error.status == 200:
-                    raise ServerError(error.message) from error  # a broken reply, as from a gateway: worth another try
+                    raise ServerError(error.message) from error  # a broken reply, such as a gateway's: retried
                 raise
             seconds = time.perf_counter() - started
         self.limiter.answered()
@@ -130,7 +130,7 @@ class MeteredLM(dspy.LM):
 
 
 def _cached(answer: Any) -> Usage:
-    """An answer of the cache; DSPy keeps the tokens of those to a whole `Request` alone."""
+    """The usage of an answer from the cache; DSPy stores tokens only with answers to a whole `Request`."""
     usage = answer.usage if isinstance(answer, Response) else None
     if usage is None or usage.input_tokens is None:
         return Usage(cached=1)

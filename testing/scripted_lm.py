@@ -43,7 +43,7 @@ class ScriptedLM(MeteredLM):
     ) -> None:
         self._script = _Script(answer)
         name = f"scripted/{next(_numbers)}"  # a name for each, so that DSPy's cache keeps two of them apart
-        transport = Transport(self._script, wire_model=name, pricing=None, schema=schema, most=8)
+        transport = Transport(self._script, wire_model=name, pricing=None, schema=schema, max_in_flight=8)
         super().__init__(name, transport, cache=cache, num_retries=0)
 
     @property

@@ -37,7 +37,7 @@ class EndpointEngine(Engine):
         may_see_key = trusted or model.endpoint == default_endpoint(model.provider)
         key = os.environ.get(f"{model.provider.upper()}_API_KEY") if may_see_key else None
         engine, wire_model = openai_engine(model.endpoint, key), f"endpoint/{model.model}"
-        return Transport(engine, wire_model=wire_model, pricing=None, schema=True, most=MAX_IN_FLIGHT)
+        return Transport(engine, wire_model=wire_model, pricing=None, schema=True, max_in_flight=MAX_IN_FLIGHT)
 
     def prepare(self, model: ModelString, progress: OnProgress) -> None:
         """Open a connection to the server, so that a wrong address is found before the first case."""

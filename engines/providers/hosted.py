@@ -41,7 +41,7 @@ class HostedEngine(Engine):
             engine = LiteLLMEngine(timeout=TIMEOUT)
             _check_litellm_knows(name)
         schema = bool(dspy.LM(name).supports_response_schema)
-        return Transport(engine, wire_model=name, pricing=pricing, schema=schema, most=MAX_IN_FLIGHT)
+        return Transport(engine, wire_model=name, pricing=pricing, schema=schema, max_in_flight=MAX_IN_FLIGHT)
 
 
 def _check_litellm_knows(model: str) -> None:

@@ -20,7 +20,9 @@ from .endpoint import openai_engine
 if TYPE_CHECKING:
     from ..lm import Transport
 
-PROMPTS_MIB = 1024  # of earlier prompts' states, so that their beginnings need not be read again; its default is 8 GiB
+PROMPTS_MIB = (
+    1024  # for the states of earlier prompts, whose prefixes need not be read again; llama.cpp's default is 8 GiB
+)
 
 _servers: dict[Path, "LocalServer"] = {}
 _lock = threading.Lock()
@@ -48,7 +50,7 @@ class LocalEngine(Engine):
 
         server = serve(_file(model) if model.model.endswith(".gguf") else get_weights(model.model))
         engine, wire_model = openai_engine(server.url, server.key), f"endpoint/{model.model}"
-        return Transport(engine, wire_model=wire_model, pricing=None, schema=True, most=server.slots)
+        return Transport(engine, wire_model=wire_model, pricing=None, schema=True, max_in_flight=server.slots)
 
     def prepare(self, model: ModelString, progress: OnProgress) -> None:
         """Fetch the weights."""

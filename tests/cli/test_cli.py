@@ -1,9 +1,11 @@
 """The command line: exact output, exit codes, one clear line for what is wrong, quick help."""
 
+import ast
 import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from mock_server import MockServer, serve
@@ -183,8 +185,24 @@ def test_list_names_every_program_with_its_calls(elsewhere, capsys):
     assert rows["fennec"]["stages"] == ["criteria", "guideline", "judgment", "correction"]
     assert rows["pref"]["stages"] == ["coverage", "preference", "score"]
     assert [row["name"] for row in told["preparations"]] == ["anonymise", "summarise"]
+    assert told["engines"] == ["endpoint", "hosted", "local"]
+    assert "authored" in told["data_sets"]
+    assert "accuracy" in told["objectives"]
     assert run(["list"]) == 0
-    assert "stages criteria -> guideline -> judgment -> correction" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "stages criteria -> guideline -> judgment -> correction" in out
+    assert "\nengines  endpoint, hosted, local\n" in out
+
+
+def test_no_command_knows_a_judge_by_name_but_the_demo():
+    """A command works for every judge: no text of its code, help aside, is the name of one that asks a model."""
+    systems = {name for name, program in PROGRAMS.built_in().items() if program.build().stages()} - {"direct"}
+    for path in (Path(__file__).parents[2] / "cli").rglob("*.py"):
+        tree = ast.parse(path.read_text())
+        texts = {
+            node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        }
+        assert path.name == "demo.py" or texts & systems == set(), path.name
 
 
 def test_list_of_one_judge_prints_every_question_that_it_asks(elsewhere, capsys):

@@ -191,3 +191,25 @@ def test_a_report_that_cannot_be_written_says_so(runs: Path, capsys: pytest.Capt
 def test_the_manifest_names_where_the_cases_are(runs: Path) -> None:
     manifest = json.loads((runs / "runs" / "first" / "manifest.json").read_text())
     assert manifest["source"]["source"] == str(runs / "pairs.jsonl")
+
+
+def test_the_earlier_name_of_judge_system_still_works_and_is_hidden(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {"id": str(n), "query": f"q{n}", "response_a": "x" * (1 + n % 3), "response_b": "xx", "label": "ab"[n % 2],
+         "system_a": "mine", "system_b": "other"}
+        for n in range(12)
+    ]  # fmt: skip
+    Path("pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run(["judge", "--judge", "longer", "--cases", "pairs.jsonl", "--out", "out"]) == 0
+    printed = []
+    for option in ("--judge-system", "--own"):
+        capsys.readouterr()
+        assert run(["evaluate", "out", "--json", option, "mine"]) == 0
+        printed.append(capsys.readouterr().out)
+    assert "self-preference" in printed[0]
+    assert printed[0] == printed[1]
+    assert run(["evaluate", "--help"]) == 0
+    out = capsys.readouterr().out
+    assert "--judge-system" in out
+    assert "--own" not in out

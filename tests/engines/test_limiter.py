@@ -64,7 +64,7 @@ def test_after_a_refusal_half_as_many_are_in_flight() -> None:
 
 def test_after_the_work_no_slot_is_held() -> None:
     limiter = Limiter(3)
-    most_at_once(limiter, limiter.most, threads=10)
+    most_at_once(limiter, limiter.max_in_flight, threads=10)
     assert limiter.in_flight == 0
 
 
