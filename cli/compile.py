@@ -83,8 +83,9 @@ def command(program: str, lm: str | None, settings: dict[str, Any], resume: bool
     options.load_environment()
     source = options.take_case_source(values)
     judge = workflows.JudgeSpec(program, lm, settings)
+    chosen = {name: value for name, value in values.items() if value is not None}  # the others are the recipe's
     with render.Compiling(quiet=as_json) as progress, stop_on_interrupt(progress) as stop:
-        result = workflows.compile(judge, source, must_resume=resume, progress=progress, stop=stop, **values)
+        result = workflows.compile(judge, source, must_resume=resume, progress=progress, stop=stop, **chosen)
     if result.compiled is not None:
         return _print(result, as_json)
     if result.message:

@@ -81,8 +81,7 @@ def compile(
         RunError: the folder holds another compilation, or none to continue.
     """
     spec, source = judge_spec(judge, lm), case_source(cases)
-    changed = {name: value for name, value in steps.items() if value is not None}
-    chosen = read_recipe(Path(recipe_file), **changed) if recipe_file else recipe("compile", changed)
+    chosen = read_recipe(Path(recipe_file), **steps) if recipe_file else recipe("compile", steps)
     folder = Path(out) if out is not None else Path("compiled") / f"{spec.title}-{source.stem}"
     if must_resume and not is_compilation(folder):
         raise RunError(f"--resume: {folder} holds no compilation. Leave --resume out to start one.")

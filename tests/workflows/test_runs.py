@@ -338,13 +338,6 @@ def test_runs_are_compared_and_reported(capsys):
     assert len(Path("out.md").read_bytes()) == page.size
 
 
-def test_the_function_report_is_not_hidden_by_the_room_of_that_name():
-    from dicast.pages import runs_markdown
-
-    assert callable(runs_markdown)
-    assert callable(dicast.report)
-
-
 # folders that an earlier version wrote
 
 
