@@ -75,6 +75,39 @@ def test_a_folder_of_another_run_is_refused_with_what_differs(tmp_path):
         opened(tmp_path, lm="two")
 
 
+def test_an_option_that_is_off_equals_one_that_an_earlier_version_did_not_have(tmp_path):
+    run_cases(verdict, cases(1), opened(tmp_path, lm="one", no_ties=False), workers=1, on_verdict=lambda judged: None)
+    assert opened(tmp_path, lm="one", max_chars=None).done
+    with pytest.raises(RunError, match="holds a run with no_ties = False, now it is True"):
+        opened(tmp_path, lm="one", no_ties=True)
+    with pytest.raises(RunError, match="holds a run with seed = None, now it is 0"):
+        opened(tmp_path, lm="one", seed=0)
+
+
+def test_verdicts_without_a_manifest_are_not_continued(tmp_path):
+    run_cases(verdict, cases(1), opened(tmp_path), workers=1, on_verdict=lambda judged: None)
+    (tmp_path / "manifest.json").unlink()
+    with pytest.raises(RunError, match=r"has no manifest.json, so it is not a run folder"):
+        opened(tmp_path)
+    (tmp_path / "manifest.json").write_text("[1]")
+    with pytest.raises(RunError, match="is not a manifest"):
+        opened(tmp_path)
+
+
+def test_a_lock_is_free_again_after_its_owner_was_killed(tmp_path):
+    code = "import sys, time; from pathlib import Path; from dicast.engines.jsonl import only_writer\n"
+    code += "with only_writer(Path('.lock'), Path('run')): print('locked', flush=True); time.sleep(60)"
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "locked\n"
+    folder = RunFolder(tmp_path)
+    with pytest.raises(RunError, match="in use, another process is writing here"), folder.locked():
+        pass
+    process.kill()
+    process.communicate()
+    with folder.locked():
+        pass
+
+
 def test_a_run_that_never_got_a_verdict_may_be_begun_anew(tmp_path):
     opened(tmp_path, lm="one")
     assert opened(tmp_path, lm="two").done == set()
