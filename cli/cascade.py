@@ -25,7 +25,7 @@ EXIT = {"stopped": STOPPED, "budget": INCONCLUSIVE}
 @click.option("--lm", help="provider/model for judges that name no model, such as those of `dicast list`.")
 @click.option(
     "--risk", type=click.FloatRange(0, 0.5, min_open=True), default=0.1, show_default=True,
-    help="Disagreement with people that is certified among kept verdicts.",
+    help="Disagreement with people that is certified among accepted verdicts.",
 )  # fmt: skip
 @click.option(
     "--delta", type=click.FloatRange(0, 0.25, min_open=True), default=0.05, show_default=True,
@@ -43,7 +43,7 @@ def command(names: tuple[str, ...], as_json: bool, **values: Any) -> int:
     """Certify judges that are called in turn, the cheapest first, until one is sure enough.
 
     FIRST SECOND ... are judge files, programs or YAML files. Each judges all labelled cases once; then their thresholds
-    are tested together, so that people disagree with at most --risk of the verdicts that are kept. No case may have
+    are tested together, so that people disagree with at most --risk of the accepted verdicts. No case may have
     been used to fit anything, neither a judge given here nor the choice of these judges.
 
     Writes a judge file, and the verdicts beside it: the same command continues where it stopped. Exit 0 when

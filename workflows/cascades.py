@@ -64,7 +64,7 @@ def cascade(
         cases: labelled cases that were not used to fit any of the judges.
         out: the judge file; by default compiled/cascade-CASES.judge.json. The verdicts are kept beside it.
         lm: models of judges that come without.
-        risk: disagreement with the human labels that is certified among kept verdicts.
+        risk: disagreement with the human labels that is certified among accepted verdicts.
         delta: probability of a certificate that does not hold.
         seed: of `limit`, and of the one case that is taken from each group.
         limit: this many cases, sampled.
