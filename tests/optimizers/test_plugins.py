@@ -13,6 +13,7 @@ from dicast.errors import DeclarationError
 from dicast.judging import build
 from dicast.optimizers import OBJECTIVES, PROMPT_OPTIMIZERS, Compiler, PromptOptimizer, Recipe
 from dicast.optimizers.recipe import recipe
+from dicast.optimizers.structure.space import with_settings
 from dicast.testing import ScriptedLM, prompt_text
 
 POLITE, RUDE = "Gladly, here is answer {}, thank you.", "No. Find out yourself {}."
@@ -66,9 +67,10 @@ def answer(request):
     text = prompt_text(request)
     texts = text[text.rfind("Request:\n") :]
     right = "A" if texts.find("Gladly") < texts.find("Find out") else "B"
-    if "polite" in text or "Easy question" in texts:
-        return {"better": right}
-    return {"better": "BA"["AB".index(right)]}
+    letter = right if "polite" in text or "Easy question" in texts else "BA"["AB".index(right)]
+    if request.config.logprobs is not None:
+        return {"token_probabilities": {letter: 0.8, "BA"["AB".index(letter)]: 0.1}}
+    return {"better": letter}
 
 
 def test_a_judge_is_compiled_with_the_objective_and_the_prompt_optimizer_of_the_page(page, tmp_path):
@@ -81,6 +83,26 @@ def test_a_judge_is_compiled_with_the_objective_and_the_prompt_optimizer_of_the_
     assert compiled.result.decisive_test is not None
     assert compiled.result.decisive_test.name == "balanced-accuracy"
     assert compiled.result.decisive_test.difference.value > 0.3  # half of the cases are hard
+
+
+@pytest.mark.parametrize(("readout", "other"), [("generate", "probability"), ("probability", "generate")])
+def test_a_structure_trial_with_the_other_readout_has_the_tuned_instruction(page, tmp_path, readout, other):
+    steps = Recipe(
+        prompts="sentence-search", trials=2, space={"readout": ("generate", "probability")}, head=False, baseline=None
+    )
+    judge = build("direct", evidence="pairwise", readout=readout)
+    lm = ScriptedLM(answer, cache=True)
+    with dspy.context(lm=lm):
+        compiled = Compiler(judge, list(polite_cases(80)), tmp_path / "out", steps).run()
+    reads = {"probability": True, "generate": False}
+    texts = [prompt_text(request) for request in lm.requests if (request.config.logprobs is not None) == reads[other]]
+    assert texts  # the prompt search used the first readout only, so these are of the structure search and after
+    assert all("Prefer the polite response." in text for text in texts)
+    for name in (readout, other):
+        changed = with_settings(compiled.judge, {"readout": name})
+        with dspy.context(lm=(check := ScriptedLM(answer))):
+            changed(next(polite_cases(1)))
+        assert all("Prefer the polite response." in prompt_text(request) for request in check.requests)
 
 
 def test_the_names_of_plugins_are_in_the_help_and_pass_its_check(page):
