@@ -97,7 +97,7 @@ def _whole(name: str) -> dict[str, Any]:
     else:
         program = (PREPARATIONS if name in PREPARATIONS else PROGRAMS).find(name)
         judge = program.build()
-    return _told(program, judge) | {"asks": _asks(judge)}
+    return _told(program, judge) | {"questions": _questions(judge)}
 
 
 def _told(program: Any, built: Any) -> dict[str, Any]:
@@ -108,14 +108,14 @@ def _told(program: Any, built: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _asks(judge: Any) -> list[dict[str, Any]]:
-    """Each stage's questions: what goes in, what comes out, how it is read."""
+def _questions(judge: Any) -> list[dict[str, Any]]:
+    """Each question once: what goes in, what comes out, and how it can be answered."""
     return [
         {
             "stage": stage.role,
             "inputs": list(stage.ask.signature.input_fields),
             "outputs": list(stage.ask.signature.output_fields),
-            "readout": "probability" if stage.reads_probabilities else "generate",
+            "readouts": list(stage.readouts),
             "instruction": stage.ask.signature.instructions,
         }
         for stage in judge.stages()
@@ -136,8 +136,7 @@ def _print_whole(told: dict[str, Any], print_: Any) -> None:
         print_(f"  {field}: {told[field]}")
     for name, value in told["parameters"].items():
         print_(f"  {name}={value}", style="dim", markup=False)
-    for ask in told["asks"]:
-        print_(
-            f"\n  [bold]{ask['stage']}[/] ({ask['readout']}): {', '.join(ask['inputs'])} -> {', '.join(ask['outputs'])}"
-        )
-        print_(f"    {ask['instruction']}".replace("\n", "\n    "), style="dim", markup=False)
+    for question in told["questions"]:
+        asked = f"{', '.join(question['inputs'])} -> {', '.join(question['outputs'])}"
+        print_(f"\n  [bold]{question['stage']}[/] ({' or '.join(question['readouts'])}): {asked}")
+        print_(f"    {question['instruction']}".replace("\n", "\n    "), style="dim", markup=False)

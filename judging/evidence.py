@@ -1,15 +1,11 @@
-"""Answers as evidence: a letter as shares, a level as a score, and candidates read alone as one finding."""
+"""Scores as evidence: one reading per candidate, and the readings of all candidates as one finding."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dspy.experimental import Choice
-
 from ..data import Finding
-
-LABELS = {"A": "a", "B": "b", "C": "tie"}
 
 
 @dataclass(frozen=True)
@@ -22,13 +18,6 @@ class ScoreReading:
     explanation: str = ""
 
 
-def shares_of(answer: Any, letters: str = "AB") -> dict[str, float]:
-    """The probability of a and b, and of a tie where C is among the letters; of a written letter 1 and 0."""
-    if isinstance(answer, Choice):
-        return {LABELS[letter]: p for letter, p in (answer.probabilities or {}).items()}
-    return {LABELS[letter]: float(letter == answer) for letter in letters}
-
-
 def expected_level(score: Any) -> float:
     """A Score's mean level on the scale 1, 2, ... (DSPy counts levels from 0)."""
     return float(score.value) + 1
@@ -37,11 +26,6 @@ def expected_level(score: Any) -> float:
 def levels_of(score: Any) -> tuple[float, ...]:
     """A Score's probabilities, lowest level first."""
     return tuple(score.probabilities[level] for level in range(len(score.probabilities)))
-
-
-def read_level(score: Any, coverage: float) -> ScoreReading:
-    """The reading of a decision Score on its own scale 1, 2, ..."""
-    return ScoreReading(expected_level(score), levels_of(score), coverage)
 
 
 def rescaled(score: float, from_: tuple[float, float], to: tuple[float, float]) -> float:

@@ -174,9 +174,15 @@ def shuffled_orders(case: Case, seed: int) -> tuple[Order, ...]:
 
 
 def in_case_order(finding: Finding, order: Order) -> Finding:
-    """A finding made in what was shown, mapped to the case's own order and labelled with the order shown."""
+    """The finding of texts shown in `order`, mapped to the case's own order and labelled with the order shown.
+
+    An explanation keeps its letters: a note says that its A is b.
+    """
     shown_as_ab = finding.model_copy(update={"order": "ab"})
-    return shown_as_ab if order == "ab" else shown_as_ab.swapped()
+    if order == "ab":
+        return shown_as_ab
+    note = " [shown in the other order: its A is b]" if finding.explanation else ""
+    return shown_as_ab.swapped().model_copy(update={"explanation": finding.explanation + note})
 
 
 def rationale_of(findings: Iterable[Finding]) -> str:

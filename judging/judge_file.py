@@ -23,16 +23,16 @@ from ..engines.jsonl import write_whole
 from ..errors import DeclarationError
 from ..evaluation.drift import RecordedAccuracy, read_accuracy
 from .judge import Judge
-from .judge_record import JudgeRecord, as_json, from_record, same_structure, to_record
+from .judge_record import JudgeRecord, as_json, from_record, same_structure, to_record, upgraded
 from .registry import JUDGE_SUFFIX
 
-FORMAT = 1
+FORMAT = 2  # 1: a question with two readouts was two stages
 
 
 class JudgeFile(Record):
     """The whole file; `versions` are those that wrote it."""
 
-    format: Literal[1] = 1
+    format: Literal[2] = 2
     judge: JudgeRecord
     certificate: dict[str, JsonValue] | None = None
     training: dict[str, JsonValue] = {}
@@ -134,15 +134,17 @@ def _parsed(text: str, who: str) -> JudgeFile:
         raise DeclarationError(f"{who}: is not JSON ({error}): cut off, or edited. Save the judge anew.") from None
     if not isinstance(given, dict) or "format" not in given:
         raise DeclarationError(f"{who}: field 'format' is missing, so it is no judge file. dicast compile writes one.")
-    if given["format"] != FORMAT:
+    if given["format"] not in (1, FORMAT):
         told = given.get("versions")
         writer = told.get("dicast", "another version") if isinstance(told, dict) else "another version"
         raise DeclarationError(
-            f"{who}: format {given['format']!r} was written by dicast {writer}, and dicast {__version__} reads format "
-            f"{FORMAT}. Use the dicast that wrote it, or compile anew."
+            f"{who}: format {given['format']!r} was written by dicast {writer}, and dicast {__version__} reads formats "
+            f"1 and {FORMAT}. Use the dicast that wrote it, or compile anew."
         )
+    is_old = given["format"] != FORMAT
     try:
-        return JudgeFile.model_validate(given)
+        file = JudgeFile.model_validate(given | {"format": FORMAT})
+        return file.model_copy(update={"judge": upgraded(file.judge)}) if is_old else file
     except ValidationError as error:
         raise DeclarationError(f"{who}: {explain(error)} Mend the field, or save the judge anew.") from None
 

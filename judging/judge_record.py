@@ -24,6 +24,7 @@ from .composite import Composite
 from .heads import Head
 from .hparam import HParam
 from .judge import Judge
+from .judge_file_upgrade import merged_stages
 from .panel import Panel
 from .registry import YAML_SUFFIXES, new_judge
 from .stage import Stage
@@ -85,6 +86,18 @@ def to_record(judge: Judge, lm: str | None = None) -> JudgeRecord:
         threshold=judge.threshold,
         members=seats,
     )
+
+
+def upgraded(record: JudgeRecord) -> JudgeRecord:
+    """A record of format 1 as one of format 2 (see `judge_file_upgrade`); unchanged without its program."""
+    if record.members:
+        return record.model_copy(update={"members": tuple(map(upgraded, record.members))})
+    try:
+        judge = _program(record)
+    except DeclarationError:  # reported when the judge is built
+        return record
+    stages = merged_stages(_stages(judge), record.stages, str(record.settings.get("readout", "")))
+    return record.model_copy(update={"stages": stages})
 
 
 def from_record(record: JudgeRecord, who: str) -> Judge:
@@ -182,7 +195,7 @@ def _saved_stage(stage: Stage) -> StageRecord:
     return StageRecord(
         instructions=state["signature"]["instructions"],
         fields=tuple(FieldRecord(name=name, **one) for name, one in told),
-        demos=tuple(as_json(demo) for demo in state["demos"]),
+        demos=tuple(as_json(demo) for demo in stage.plain_demos()),
         decisions=as_json(state.get("fields", {})),
     )
 

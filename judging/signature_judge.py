@@ -1,13 +1,11 @@
 """Your own judge: a `dspy.Signature` and a readout.
 
 The signature's inputs say what the judge is shown, its outputs what it is asked for, its docstring what to do. One
-signature serves both readouts: what the model writes as a letter or a whole number is, with `probability`, read from
-one token, and explanations are then not asked for.
+signature serves both readouts (see `Question`).
 """
 
-import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Self, get_args
 
 import dspy
 
@@ -16,14 +14,13 @@ from ..data.task_descriptions import OVERALL
 from ..data.verdict import Order
 from ..engines.parallel import concurrently
 from ..errors import DeclarationError
-from .answer_types import MOST_LEVELS
+from .answer_types import Levels, Options, OutputType
 from .evidence import ScoreReading, side_by_side
 from .hparam import HParam
 from .judge import Judge, PresentedCase, in_case_order, orders, present, verdict_of
-from .signature_schema import PAIR, SINGLE, form_of
-from .stage import Stage
+from .question import READABLE, Answer, Question, output_types
 
-READOUTS = ("generate", "probability")
+PAIR, SINGLE, SCORES = ("response_a", "response_b"), ("response",), ("score_a", "score_b")
 
 
 class SignatureJudge(Judge):
@@ -36,7 +33,7 @@ class SignatureJudge(Judge):
 
     Args:
         signature: the contract; see the module.
-        name: how verdicts and messages call the judge; empty means as the signature is called.
+        name: the judge's name in verdicts and messages; empty for the signature's name.
         readout: "generate" or "probability"; None is the first of the two that the signature allows.
         order: "one" or "both"; texts judged alone have no order.
         tie_threshold: margins up to this much are ties, in points of the scale, or in log-odds of letters.
@@ -60,71 +57,110 @@ class SignatureJudge(Judge):
     ) -> None:
         super().__init__()
         self.name = name or signature.__name__
-        self.form = form_of(signature, f"judge {self.name!r}", self.fills, levels)
-        written, read = self.form.written, self.form.read
-        possible = [way for way, form in zip(READOUTS, (written, read), strict=True) if form]
-        self.readout = HParam(possible[0], possible)
-        self.order = HParam("both", ("one", "both"))
+        who = f"judge {self.name!r}"
+        self.inputs = _checked_inputs(signature, who, self.fills)
+        outputs = _checked_outputs(signature, who, levels)
+        self.score_outputs = [name for name, kind in sorted(outputs.items()) if isinstance(kind, Levels)]
+        explanations = len(signature.output_fields) - len(outputs)
+        self.question = Question(signature, "judgment", levels=levels, who=who, max_tokens=64 + 240 * explanations)
+        readouts = self.question.readouts
+        self.readout = HParam(readouts[0], readouts)
+        self.order = HParam("both", ("one", "both"), search=None if self.is_pair else ())
         self.tie_threshold = HParam(0.0, least=0.0)
-        most = 64 + 240 * len(self.form.explanations)
-        self.write = Stage(written, "judgment", max_tokens=most) if written else None
-        self.read = Stage(read, "judgment") if read else None
-        self.set(readout=readout or possible[0], order=order, tie_threshold=tie_threshold)
+        self.set(readout=readout or readouts[0], order=order, tie_threshold=tie_threshold)
+
+    @property
+    def is_pair(self) -> bool:
+        return "response_a" in self.inputs
 
     @property
     def pairs_only(self) -> bool:
-        return self.form.is_pair
+        return self.is_pair
 
     def set(self, **values: Any) -> Self:
-        readout, asked = values.get("readout"), ", ".join(self.form.asked)
-        if readout == "generate" and not self.form.written:
-            raise DeclarationError(
-                f"judge {self.name!r}: readout=generate, but {asked} has a decision type, which is always read from "
-                "probabilities. Use readout=probability, or declare a Literal."
-            )
-        if readout == "probability" and not self.form.read:
-            raise DeclarationError(
-                f"judge {self.name!r}: readout=probability reads at most {MOST_LEVELS} levels from one token, and "
-                f"{asked} has more. Use readout=generate, or a scale of at most {MOST_LEVELS} levels."
-            )
+        if values.get("readout") in ("generate", "probability"):
+            self.question.check_readout(values["readout"])
         return super().set(**values)
 
     def assess(self, case: Case) -> Verdict:
-        criterion = (case.aspect or OVERALL) if "aspect" in self.form.inputs else self.name
+        criterion = (case.aspect or OVERALL) if "aspect" in self.inputs else self.name
         return self.verdict(case, self.findings(case, criterion))
 
     def verdict(self, case: Case, findings: Sequence[Finding]) -> Verdict:
-        point = self.form.point
+        kind = next(iter(self.question.outputs.values()))
+        point = kind.log_odds_per_point if isinstance(kind, Levels) else 1.0
         return verdict_of(case, findings, tie_threshold=self.tie_threshold.value * point, score_weight=point)
 
     def findings(self, case: Case, criterion: str, /, **more: str) -> list[Finding]:
-        """One finding for each order of a pair, or one of the candidates each read alone; `more` are further inputs."""
-        if self.form.is_pair:
+        """One finding for each order of a pair, or one of all candidates read alone; `more` are further inputs."""
+        if self.is_pair:
             return concurrently(lambda order: self._compare(case, order, criterion, more), orders(self.order.value))
         shown = present(case)
         return [side_by_side(criterion, concurrently(lambda text: self._grade(shown, text, more), shown.responses))]
 
     def _compare(self, case: Case, order: Order, criterion: str, more: Mapping[str, str]) -> Finding:
         shown = present(case, order)
-        answer, coverage = self._ask(shown, dict(zip(PAIR, shown.responses, strict=True)), more)
-        told = self.form.explanation(answer)
-        note = " [shown in the other order: its A is b]" if told and order == "ba" else ""
-        finding = self.form.compared(criterion, answer, coverage).model_copy(update={"explanation": told + note})
-        return in_case_order(finding, order)
+        answer = self._ask(shown, dict(zip(PAIR, shown.responses, strict=True)), more)
+        if self.score_outputs:
+            finding = side_by_side(criterion, [answer.reading(name) for name in self.score_outputs])
+        else:
+            (letters,) = self.question.outputs
+            finding = Finding(criterion=criterion, distribution=answer.preference(letters), coverage=answer.coverage)
+        return in_case_order(finding.model_copy(update={"explanation": answer.explanation}), order)
 
     def _grade(self, shown: PresentedCase, text: str, more: Mapping[str, str]) -> ScoreReading:
-        answer, coverage = self._ask(shown, dict(zip(SINGLE, (text,), strict=True)), more)
-        (reading,) = self.form.readings(answer, coverage)
-        return dataclasses.replace(reading, explanation=self.form.explanation(answer))
+        answer = self._ask(shown, dict(zip(SINGLE, (text,), strict=True)), more)
+        (score,) = self.score_outputs
+        return answer.reading(score, answer.explanation)
 
-    def _ask(
-        self, shown: PresentedCase, texts: Mapping[str, str], more: Mapping[str, str]
-    ) -> tuple[dspy.Prediction, float | None]:
-        """The answer, and its coverage when it was read from probabilities."""
+    def _ask(self, shown: PresentedCase, texts: Mapping[str, str], more: Mapping[str, str]) -> Answer:
         known = {"request": shown.request, "aspect": shown.aspect, "profile": shown.profile, **texts, **more}
-        inputs = {name: known[name] for name in self.form.inputs}
-        if self.readout.value == "probability" and self.read:
-            answer = self.read(**inputs)
-            return answer, answer.coverage
-        assert self.write is not None
-        return self.write(**inputs), None
+        answer: Answer = self.question(readout=self.readout.value, **{name: known[name] for name in self.inputs})
+        return answer
+
+
+def _checked_inputs(signature: type[dspy.Signature], who: str, fills: Collection[str]) -> tuple[str, ...]:
+    inputs = tuple(signature.input_fields)
+    for name in inputs:
+        if name not in (*fills, *PAIR, *SINGLE):
+            known = ", ".join([*fills, *SINGLE])
+            raise DeclarationError(
+                f"{who}: nothing fills the input {name!r}. Known are {known}, or response_a and response_b."
+            )
+    texts = tuple(sorted({*PAIR, *SINGLE} & set(inputs)))
+    if texts not in (PAIR, SINGLE):
+        held = ", ".join(texts) or "no response"
+        raise DeclarationError(f"{who}: its inputs hold {held}. Take response alone, or response_a and response_b.")
+    return inputs
+
+
+def _checked_outputs(signature: type[dspy.Signature], who: str, levels: Sequence[str]) -> Mapping[str, OutputType]:
+    """The outputs of a verdict; raises DeclarationError when they give none."""
+    outputs = output_types(signature, who, levels)
+    for name, kind in outputs.items():
+        if isinstance(kind, Options) and kind.labels is None:
+            offered = ", ".join(map(repr, kind.names))
+            raise DeclarationError(f"{who}: the output {name!r} offers {offered}. {READABLE}")
+    is_pair = PAIR[0] in signature.input_fields
+    kinds = list(outputs.values())
+    if is_pair:
+        letters = len(kinds) == 1 and isinstance(kinds[0], Options)
+        scores = set(outputs) == set(SCORES) and all(isinstance(kind, Levels) for kind in kinds)
+        fits, needed = letters or scores, "one output of A and B, or score_a and score_b"
+        if scores and len({(kind.lo, kind.hi) for kind in kinds if isinstance(kind, Levels)}) > 1:
+            raise DeclarationError(f"{who}: score_a and score_b have different scales. Give both the same type.")
+    else:
+        fits, needed = len(kinds) == 1 and isinstance(kinds[0], Levels), "one output of whole numbers"
+    if not fits:
+        asked_for = ", ".join(outputs) or "nothing"
+        shown = "pairs" if is_pair else "single texts"
+        raise DeclarationError(
+            f"{who}: it judges {shown} and asks for {asked_for}. Declare {needed}; str outputs explain."
+        )
+    types = [signature.output_fields[name].annotation for name in outputs]
+    if levels and not all(type(value) is int for type_ in types for value in get_args(type_) or ("",)):
+        raise DeclarationError(
+            f"{who}: levels name whole numbers such as Literal[1, 2, 3], and {', '.join(outputs)} asks for none. "
+            "Leave levels out, or declare such an output."
+        )
+    return outputs

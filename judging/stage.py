@@ -8,7 +8,7 @@ written answers are drawn rather than greedy, each draw anew.
 
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import dspy
 from dspy.adapters.decision import record_evidence
 from dspy.experimental import Choice, Noul, Score
+from dspy.predict.predict import serialize_object
 from dspy.utils import exceptions as lm_errors
 
 from ..data.refusal_detection import is_refusal
@@ -24,8 +25,9 @@ from ..engines.adapter import CompactAdapter
 from ..engines.ledger import stage_of_calls
 from ..engines.models import get_lm
 from ..engines.parallel import concurrently
-from ..engines.token_probabilities import ProbabilityLM
+from ..engines.token_probabilities import ProbabilityLM, YesNoLM, options_of
 from ..errors import ContextOverflow, Infrastructure, ModelError, ParseFailure, Refusal
+from .delimiters import with_fence_note
 
 SAMPLING_TEMPERATURE, SAMPLING_TOP_P = 0.7, 0.95  # arXiv 2406.11657, section 4; also of a second try
 NESTED_SAMPLES = 1000  # the samples and attempts that one sample may hold
@@ -110,15 +112,15 @@ class Stage(dspy.Module):
         affects_verdict: bool = True,
     ) -> None:
         super().__init__()
-        self.ask = dspy.Predict(signature)
+        self.ask = dspy.Predict(with_fence_note(signature))
         self.role, self.model, self.trusted = role, "", True
         self.max_tokens, self.temperature, self.attempts = max_tokens, temperature, attempts
         self.check, self.reader, self.affects_verdict = check, reader, affects_verdict
 
     @property
-    def reads_probabilities(self) -> bool:
-        outputs = [field.annotation for field in self.ask.signature.output_fields.values()]
-        return all(isinstance(kind, type) and issubclass(kind, (Choice, Score, Noul)) for kind in outputs)
+    def readouts(self) -> tuple[str, ...]:
+        """How the stage can be answered, of "generate" and "probability"."""
+        return ("probability",) if reads_probabilities(self.ask.signature) else ("generate",)
 
     @property
     def lm(self) -> Any:
@@ -136,19 +138,32 @@ class Stage(dspy.Module):
         """Be answered by this model; `trusted` as in `get_lm`."""
         self.model, self.trusted = model, trusted
 
-    def forward(self, **inputs: Any) -> dspy.Prediction:
-        """The prediction; a probability stage adds `coverage`, the least mass that stood on a question's options, and
-        `evidence`, what the reader said of each question.
+    def forward(self, **inputs: Any) -> Any:
+        """The prediction; where probabilities are read it has `coverage`, the smallest probability mass on a question's
+        options, and `evidence`, what the reader returned for each question.
 
         Raises:
             ParseFailure, Refusal, ContextOverflow, Infrastructure: see `errors`.
             ModelError: the model cannot be used at all (no key, unknown name, no token probabilities).
         """
+        return self.call(inputs)
+
+    def call(
+        self,
+        inputs: Mapping[str, Any],
+        signature: type[dspy.Signature] | None = None,
+        demos: Sequence[Any] | None = None,
+    ) -> dspy.Prediction:
+        """The prediction of another signature or with other demos than the stage's own, where given; as `forward`."""
         lm = self.lm
-        inputs = {name: inputs[name] for name in self.ask.signature.input_fields if name in inputs} | inputs
+        form = signature or self.ask.signature
+        request = {name: inputs[name] for name in form.input_fields if name in inputs} | dict(inputs)
+        request |= ({"signature": signature} if signature else {}) | (
+            {"demos": list(demos)} if demos is not None else {}
+        )
         with stage_of_calls(self.role) as ledger, ledger.open_call(), dspy.context(disable_history=True):
             try:
-                return self._read(lm, inputs) if self.reads_probabilities else self._write(lm, inputs)
+                return self._read(lm, request) if reads_probabilities(form) else self._write(lm, request)
             except lm_errors.LMNotConfiguredError as error:
                 keys = " or ".join(getattr(error, "env_keys", ()) or ("the provider's key",))
                 raise ModelError(
@@ -164,21 +179,32 @@ class Stage(dspy.Module):
             except lm_errors.LMError as error:
                 raise Infrastructure(f"stage {self.role!r}, model {lm.model!r}: {_one_line(error)}") from error
 
-    def _read(self, lm: Any, inputs: dict[str, Any]) -> dspy.Prediction:
+    def _read(self, lm: Any, request: dict[str, Any]) -> dspy.Prediction:
         decision_lm = lm if getattr(lm, "supports_decision_requests", False) else self.reader(lm)
-        with record_evidence() as evidence:
-            prediction = self.ask(lm=decision_lm, **inputs)
+        trace = dspy.settings.trace
+        with record_evidence() as evidence, dspy.context(trace=None if trace is None else []):
+            prediction = self.ask(lm=decision_lm, **request)
+        self._add_to(trace, request, prediction)
         prediction["coverage"] = min((answer.get("coverage", 1.0) for *_, answer in evidence), default=1.0)
         prediction["evidence"] = [answer for *_, answer in evidence]
         return prediction
 
-    def _write(self, lm: Any, inputs: dict[str, Any]) -> dspy.Prediction:
+    def _add_to(self, trace: list[Any] | None, request: Mapping[str, Any], prediction: dspy.Prediction) -> None:
+        """Record the call for DSPy's optimizers with answers that a demo can hold; decision types cannot be pickled."""
+        if trace is None or not dspy.settings.max_trace_size:
+            return
+        del trace[: len(trace) + 1 - dspy.settings.max_trace_size]
+        inputs = {name: value for name, value in request.items() if name not in ("signature", "demos")}
+        outputs = {name: self.plain_output(name, value) for name, value in prediction.items()}
+        trace.append((self.ask, inputs, dspy.Prediction(**outputs)))
+
+    def _write(self, lm: Any, request: dict[str, Any]) -> dspy.Prediction:
         adapter = CompactAdapter() if lm.supports_response_schema else dspy.ChatAdapter(use_json_adapter_fallback=False)
         problem: Exception | None = None
         for attempt in range(self.attempts):
             try:
                 with dspy.context(adapter=adapter):
-                    prediction = self.ask(lm=lm, config=self._config(attempt), **inputs)
+                    prediction = self.ask(lm=lm, config=self._config(attempt), **request)
             except lm_errors.AdapterParseError as error:
                 problem = error
                 continue
@@ -196,6 +222,25 @@ class Stage(dspy.Module):
             f"stage {self.role!r}: the model {told}, {self.attempts} times; the form was not the one asked for."
         )
 
+    def plain_output(self, name: str, value: Any) -> Any:
+        """An answer as a demo shows it: JSON, or for one read from probabilities the most probable token."""
+        if not isinstance(value, Choice | Noul | Score):
+            return serialize_object(value)
+        kind = next(kind for kind in (Noul, Score, Choice) if isinstance(value, kind))
+        if kind is Noul and isinstance(self.reader, type) and issubclass(self.reader, YesNoLM):
+            return "Yes" if value.value else "No"
+        marks, options = options_of({"type": kind.__name__.lower(), "criteria": type(value).criteria()})
+        if isinstance(value, Score):
+            shares = value.probabilities or {round(value.value): 1.0}
+            answer = str(max(shares, key=lambda level: shares[level]))
+        else:
+            answer = str(value.value).lower() if kind is Noul else str(value.value)
+        return marks[list(options).index(answer)]
+
+    def plain_demos(self) -> list[dict[str, Any]]:
+        """The demos as JSON."""
+        return [{name: self.plain_output(name, value) for name, value in dict(demo).items()} for demo in self.ask.demos]
+
     def _config(self, attempt: int) -> dict[str, Any]:
         """How this try is decoded: greedy at first, unless the stage or the context samples."""
         sampling = _sampling.get()
@@ -209,6 +254,12 @@ class Stage(dspy.Module):
             rollout = (sampling.number * NESTED_SAMPLES if sampling else 0) + attempt
             config |= ({"top_p": top_p} if top_p is not None else {}) | ({"rollout_id": rollout} if rollout else {})
         return config
+
+
+def reads_probabilities(signature: type[dspy.Signature]) -> bool:
+    """Whether all outputs are decision types, which are read from token probabilities."""
+    outputs = [field.annotation for field in signature.output_fields.values()]
+    return all(isinstance(kind, type) and issubclass(kind, (Choice, Score, Noul)) for kind in outputs)
 
 
 def _one_line(error: BaseException) -> str:

@@ -17,8 +17,7 @@ from ..data.rows import explain, parse_scale
 from ..engines.parallel import concurrently
 from ..errors import DeclarationError
 from .answer_types import MOST_LEVELS
-from .signature_judge import SignatureJudge
-from .signature_schema import FENCED, PAIR, SCORES, SINGLE
+from .signature_judge import PAIR, SCORES, SINGLE, SignatureJudge
 
 MOST_SCORES = 101  # 0..100; every score is listed in the schema of the answer
 NEEDS = "It needs `judges`, `instructions` and `criteria`; `scale` or `levels` for texts (docs/your-own-judge.md)."
@@ -37,7 +36,7 @@ class Criterion(Record):
         return {"name": given} if isinstance(given, str) else given
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         return f"{self.name}: {self.description}" if self.description else self.name
 
 
@@ -111,7 +110,7 @@ class YamlJudge(SignatureJudge):
         self.declaration, self.criteria = declaration, declaration.criteria
 
     def assess(self, case: Case) -> Verdict:
-        found = concurrently(lambda one: self.findings(case, one.name, criterion=one.told), self.criteria)
+        found = concurrently(lambda one: self.findings(case, one.name, criterion=one.text), self.criteria)
         weighted = [
             finding.model_copy(update={"weight": criterion.weight})
             for criterion, findings in zip(self.criteria, found, strict=True)
@@ -153,7 +152,7 @@ def signature_of(declaration: JudgeDeclaration) -> type[dspy.Signature]:
         fields["explanation"] = (str, dspy.OutputField(desc="one or two sentences that say why"))
     task, verdict = _scored(declaration) if declaration.ends else _lettered(declaration)
     made: type[dspy.Signature] = dspy.Signature(
-        fields | verdict, "\n".join([declaration.instructions, task, FENCED]), signature_name="Declared"
+        fields | verdict, f"{declaration.instructions}\n{task}", signature_name="Declared"
     )
     return made
 

@@ -11,11 +11,11 @@ from ..data.task_descriptions import OVERALL
 from ..data.verdict import Order
 from ..engines.parallel import concurrently
 from ..errors import DeclarationError
-from ..judging.evidence import ScoreReading, read_level, shares_of, side_by_side
+from ..judging.evidence import ScoreReading, side_by_side
 from ..judging.hparam import HParam
 from ..judging.judge import Judge, in_case_order, orders, present, verdict_of
+from ..judging.question import READOUTS, Answer, Question
 from ..judging.registry import register
-from ..judging.stage import Stage
 from ..signatures import direct as signatures
 
 
@@ -50,14 +50,12 @@ class Direct(Judge):
     ) -> None:
         super().__init__()
         self.evidence = HParam(evidence, ("pairwise", "single", "both"))
-        self.readout = HParam(readout, ("generate", "probability"))
+        self.readout = HParam(readout, READOUTS)
         self.order = HParam(order, ("one", "both"), idle_when={"evidence": "single"})
         self.tie_threshold = HParam(tie_threshold, least=0.0)
         self.score_weight = HParam(score_weight, least=0.0)
-        self.prefer = Stage(signatures.Prefer, "judgment", max_tokens=32)
-        self.prefer_probability = Stage(signatures.PreferProbability, "judgment")
-        self.grade = Stage(signatures.Grade, "judgment", max_tokens=32)
-        self.grade_probability = Stage(signatures.GradeProbability, "judgment")
+        self.prefer = Question(signatures.Prefer, "judgment", max_tokens=32)
+        self.grade = Question(signatures.Grade, "judgment", max_tokens=32)
 
     def assess(self, case: Case) -> Verdict:
         evidence = self.evidence.value if case.is_pair else "single"
@@ -73,15 +71,15 @@ class Direct(Judge):
 
     def _preference(self, case: Case, order: Order) -> Finding:
         shown = present(case, order)
-        inputs = {
-            "request": shown.request,
-            "response_a": shown.responses[0],
-            "response_b": shown.responses[1],
-            "aspect": shown.aspect,
-        }
-        answer = (self.prefer_probability if self.readout.value == "probability" else self.prefer)(**inputs)
+        answer = self.prefer(
+            readout=self.readout.value,
+            request=shown.request,
+            response_a=shown.responses[0],
+            response_b=shown.responses[1],
+            aspect=shown.aspect,
+        )
         finding = Finding(
-            criterion=case.aspect or OVERALL, distribution=shares_of(answer.better), coverage=answer.get("coverage")
+            criterion=case.aspect or OVERALL, distribution=answer.preference("better"), coverage=answer.coverage
         )
         return in_case_order(finding, order)
 
@@ -91,8 +89,5 @@ class Direct(Judge):
         return side_by_side(case.aspect or OVERALL, readings)
 
     def _grade(self, request: str, response: str, aspect: str) -> ScoreReading:
-        inputs = {"request": request, "response": response, "aspect": aspect}
-        if self.readout.value == "generate":
-            return ScoreReading(float(self.grade(**inputs).score))
-        answer = self.grade_probability(**inputs)
-        return read_level(answer.score, answer.coverage)
+        answer: Answer = self.grade(readout=self.readout.value, request=request, response=response, aspect=aspect)
+        return answer.reading("score")

@@ -7,7 +7,7 @@ sums tie. A response that scored below 3 on a criterion is rewritten from the ju
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from typing import Self
 
 import dspy
 
@@ -16,9 +16,10 @@ from ..data.verdict import Order
 from ..engines.parallel import concurrently
 from ..errors import DeclarationError
 from ..judging.delimiters import unfenced
-from ..judging.evidence import ScoreReading, expected_level, levels_of, read_level, side_by_side
+from ..judging.evidence import ScoreReading, side_by_side
 from ..judging.hparam import HParam
 from ..judging.judge import Judge, PresentedCase, in_case_order, orders, present, verdict_of
+from ..judging.question import READOUTS, Answer, Question
 from ..judging.registry import register
 from ..judging.stage import Stage
 from ..signatures import fennec as signatures
@@ -86,17 +87,15 @@ class Fennec(Judge):
         )
         self.priorities = Priorities()
         self.guideline = HParam(guideline, (True, False))
-        self.readout = HParam(readout, ("generate", "probability"))
+        self.readout = HParam(readout, READOUTS)
         self.order = HParam(order, ("one", "both"))
         self.tie_threshold = HParam(tie_threshold, least=0.0)
         self.rejudge = HParam(rejudge, (True, False), affects_verdict=False)
         self.find_criteria = Stage(signatures.FindCriteria, "criteria", max_tokens=320, check=_some_criterion)
         self.rank_criteria = Stage(signatures.RankCriteria, "criteria", max_tokens=64)
         self.write_guideline = Stage(signatures.WriteGuideline, "guideline", max_tokens=400)
-        self.judge_pair = Stage(signatures.JudgePair, "judgment", max_tokens=400)
-        self.judge_pair_probability = Stage(signatures.JudgePairProbability, "judgment")
-        self.judge_single = Stage(signatures.JudgeSingle, "judgment", max_tokens=240)
-        self.judge_single_probability = Stage(signatures.JudgeSingleProbability, "judgment")
+        self.judge_pair = Question(signatures.JudgePair, "judgment", max_tokens=400)
+        self.judge_single = Question(signatures.JudgeSingle, "judgment", max_tokens=240)
         self.rewrite = Stage(
             signatures.Correct,
             "correction",
@@ -168,24 +167,16 @@ class Fennec(Judge):
 
     def _compare(self, case: Case, criterion: str, guideline: str, order: Order) -> Finding:
         shown = present(case, order)
-        inputs = {
-            "request": shown.request,
-            "response_a": shown.responses[0],
-            "response_b": shown.responses[1],
-            "criterion": criterion,
-            "guideline": guideline,
-        }
-        found: dict[str, Any]
-        if self.readout.value == "probability":
-            answer = self.judge_pair_probability(**inputs)
-            found = _read_scores([answer.score_a, answer.score_b], answer.coverage)
-        else:
-            answer = self.judge_pair(**inputs)
-            found = {
-                "scores": (float(answer.score_a), float(answer.score_b)),
-                "explanation": _as_asked(answer, order),
-            }
-        return in_case_order(Finding(criterion=criterion, guideline=guideline, **found), order)
+        answer = self.judge_pair(
+            readout=self.readout.value,
+            request=shown.request,
+            response_a=shown.responses[0],
+            response_b=shown.responses[1],
+            criterion=criterion,
+            guideline=guideline,
+        )
+        finding = side_by_side(criterion, [answer.reading("score_a"), answer.reading("score_b")], guideline=guideline)
+        return in_case_order(finding.model_copy(update={"explanation": _explanation(answer, order)}), order)
 
     def _alone(self, case: Case, criterion: str) -> list[Finding]:
         """One finding: each candidate's score, each read alone."""
@@ -193,12 +184,14 @@ class Fennec(Judge):
         guideline = self._guideline(shown, criterion)
 
         def read(response: str) -> ScoreReading:
-            inputs = {"request": shown.request, "response": response, "criterion": criterion, "guideline": guideline}
-            if self.readout.value == "probability":
-                answer = self.judge_single_probability(**inputs)
-                return read_level(answer.score, answer.coverage)
-            answer = self.judge_single(**inputs)
-            return ScoreReading(float(answer.score), explanation=answer.explanation.strip())
+            answer: Answer = self.judge_single(
+                readout=self.readout.value,
+                request=shown.request,
+                response=response,
+                criterion=criterion,
+                guideline=guideline,
+            )
+            return answer.reading("score", answer.explanation)
 
         return [side_by_side(criterion, concurrently(read, shown.responses), guideline=guideline)]
 
@@ -235,25 +228,20 @@ def _kept_counts(judge: Fennec) -> Sequence[int]:
     return [count for count in (0, 1, 2, 3) if count < judge.branches.value]
 
 
-def _read_scores(scores: Sequence[Any], coverage: float) -> dict[str, Any]:
-    return {
-        "scores": tuple(expected_level(score) for score in scores),
-        "levels": tuple(levels_of(score) for score in scores),
-        "coverage": coverage,
-    }
-
-
 def _flat(found: Iterable[list[Finding]]) -> list[Finding]:
     return [finding for findings in found for finding in findings]
 
 
-def _as_asked(answer: dspy.Prediction, order: Order) -> str:
-    """The explanations under the case's own letters; the texts themselves may say A and B as they were shown."""
-    first, second = answer.explanation_a.strip(), answer.explanation_b.strip()
+def _explanation(answer: Answer, order: Order) -> str:
+    """The explanations under the case's own letters; empty where probabilities were read."""
+    if answer.coverage is not None:
+        return ""
+    first, second, comparison = (
+        answer.values[name].strip() for name in ("explanation_a", "explanation_b", "comparison")
+    )
     if order == "ba":
         first, second = second, first
-    note = " [shown in the other order: its A is b]" if order == "ba" else ""
-    return f"(a) {first} (b) {second} {answer.comparison.strip()}{note}"
+    return f"(a) {first} (b) {second} {comparison}"
 
 
 def _some_criterion(prediction: dspy.Prediction) -> None:

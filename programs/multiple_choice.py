@@ -8,10 +8,10 @@ import math
 import random
 import string
 from collections.abc import Sequence
-from typing import Any, Literal
+from functools import lru_cache
+from typing import Literal
 
 import dspy
-from dspy.experimental import Choice
 
 from ..data import Case, Finding, Verdict
 from ..data.case import Letter
@@ -19,8 +19,8 @@ from ..errors import DeclarationError
 from ..judging.aggregate import best
 from ..judging.hparam import HParam
 from ..judging.judge import Judge, present
+from ..judging.question import READOUTS, Question
 from ..judging.registry import register
-from ..judging.stage import Stage
 from ..signatures import pref as signatures
 
 SOURCE = "PREF, arXiv 2508.10028"
@@ -49,12 +49,9 @@ class Choose(Judge):
         super().__init__()
         self.name = "reminder" if remind else "zero-shot"
         self.remind = remind
-        self.readout = HParam(readout, ("generate", "probability"))
+        self.readout = HParam(readout, READOUTS)
         self.seed = HParam(seed)
-        self.choose = Stage(signatures.Reminder if remind else signatures.ZeroShot, "choice", max_tokens=16)
-        self.choose_probability = Stage(
-            signatures.ReminderProbability if remind else signatures.ZeroShotProbability, "choice"
-        )
+        self.choose = Question(signatures.Reminder if remind else signatures.ZeroShot, "choice", max_tokens=16)
 
     def assess(self, case: Case) -> Verdict:
         count = len(case.candidates)
@@ -64,13 +61,15 @@ class Choose(Judge):
             )
         shown, letters = present(case), string.ascii_uppercase[:count]
         order = drawn_order([candidate.text for candidate in case.candidates], f"{self.seed.value}\0{case.query}")
-        inputs = {
-            "earlier": shown.profile,
-            "question": shown.request,
-            "options": "\n".join(f"{a}. {shown.responses[index]}" for a, index in zip(letters, order, strict=True)),
-        }
+        answer = self.choose(
+            readout=self.readout.value,
+            signature=with_options(self.choose.ask.signature, letters),
+            earlier=shown.profile,
+            question=shown.request,
+            options="\n".join(f"{a}. {shown.responses[index]}" for a, index in zip(letters, order, strict=True)),
+        )
         names: Sequence[Letter | int] = ("a", "b") if count == 2 else range(count)
-        shares, coverage = self._read(inputs, letters)
+        shares, coverage = answer.shares("chosen").values(), answer.coverage
         by_text: dict[str, list[float]] = {}
         for index, share in zip(order, shares, strict=True):
             by_text.setdefault(case.candidates[index].text, []).append(share)
@@ -89,15 +88,6 @@ class Choose(Judge):
             findings=(finding,),
         )
 
-    def _read(self, inputs: dict[str, str], letters: str) -> tuple[list[float], float | None]:
-        """The share of each shown option, and the coverage when it was read."""
-        if self.readout.value == "probability":
-            kind: Any = Choice[tuple((letter, None) for letter in letters)]
-            answer = self.choose_probability(signature=_asking(self.choose_probability, kind), **inputs)
-            return [answer.chosen.probabilities[letter] for letter in letters], answer.coverage
-        chosen = self.choose(signature=_asking(self.choose, Literal[tuple(letters)]), **inputs).chosen
-        return [float(letter == chosen) for letter in letters], None
-
 
 def drawn_order(texts: Sequence[str], seed: str) -> list[int]:
     """The indices of the texts in an order that depends on the texts and the seed alone, not on their order."""
@@ -106,10 +96,11 @@ def drawn_order(texts: Sequence[str], seed: str) -> list[int]:
     return order
 
 
-def _asking(stage: Stage, kind: Any) -> type[dspy.Signature]:
-    """The stage's signature with as many letters as there are options."""
-    asked: type[dspy.Signature] = stage.ask.signature.with_updated_fields("chosen", type_=kind)
-    return asked
+@lru_cache(maxsize=256)
+def with_options(signature: type[dspy.Signature], letters: str) -> type[dspy.Signature]:
+    """The signature with these letters as options."""
+    changed: type[dspy.Signature] = signature.with_updated_fields("chosen", type_=Literal[tuple(letters)])
+    return changed
 
 
 register(

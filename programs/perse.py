@@ -5,6 +5,7 @@ which of two texts the reviewer prefers by an aspect. What of the history is sho
 texts to judge; what a cap on words cuts away is told in the verdict's notes.
 """
 
+from dataclasses import replace
 from typing import Any, Self
 
 from ..data import Case, Finding, Reviewer, Verdict
@@ -14,9 +15,10 @@ from ..data.task_descriptions import OVERALL, task
 from ..data.verdict import Order
 from ..engines.parallel import concurrently
 from ..errors import DeclarationError
-from ..judging.evidence import ScoreReading, expected_level, levels_of, rescaled, shares_of, side_by_side
+from ..judging.evidence import ScoreReading, rescaled, side_by_side
 from ..judging.hparam import HParam
 from ..judging.judge import Judge, fenced, in_case_order, orders, present, profile_text, verdict_of
+from ..judging.question import READOUTS, Answer, Question
 from ..judging.registry import register
 from ..judging.stage import Stage
 from ..signatures import perse as signatures
@@ -115,13 +117,12 @@ class Perse(FromHistory):
         super().__init__(k=k, seed=seed, shuffle=shuffle, max_words=max_words)
         self.comments = HParam(comments, (True, False))
         self.comment_first = HParam(comment_first, (True, False))
-        self.readout = HParam(readout, ("generate", "probability"))
+        self.readout = HParam(readout, READOUTS)
         self.scale = HParam(scale)
         self.tie_threshold = HParam(tie_threshold, least=0.0)
         self.review_and_score = Stage(signatures.ReviewAndScore, "judgment", max_tokens=320)
         self.write_review = Stage(signatures.WriteReview, "review", max_tokens=280)
-        self.score = Stage(signatures.ScoreAs, "judgment", max_tokens=16)
-        self.score_probability = Stage(signatures.ScoreAsProbability, "judgment")
+        self.score = Question(signatures.ScoreAs, "judgment", max_tokens=16)
 
     def set(self, **values: Any) -> Self:
         super().set(**values)
@@ -145,12 +146,9 @@ class Perse(FromHistory):
             answer = self.review_and_score(history=told, text=text)
             return ScoreReading(rescaled(answer.score, ASKED, scale), explanation=answer.review.strip())
         review = self.write_review(history=told, text=text).review.strip() if self.comment_first.value else ""
-        inputs = {"history": told, "text": text, "review": fenced(review)}
-        if self.readout.value == "generate":
-            return ScoreReading(rescaled(self.score(**inputs).score, ASKED, scale))
-        answer = self.score_probability(**inputs)
-        score = rescaled(expected_level(answer.score), ASKED, scale)
-        return ScoreReading(score, levels_of(answer.score), answer.coverage, review)
+        scored: Answer = self.score(readout=self.readout.value, history=told, text=text, review=fenced(review))
+        reading = scored.reading("score", review)
+        return replace(reading, score=rescaled(reading.score, ASKED, scale))
 
     def _scale(self, own: Scale) -> Scale:
         try:
@@ -192,11 +190,10 @@ class PersePairwise(FromHistory):
         task: str = "plot",
     ) -> None:
         super().__init__(k=k, seed=seed, shuffle=shuffle, max_words=max_words)
-        self.readout = HParam(readout, ("generate", "probability"))
+        self.readout = HParam(readout, READOUTS)
         self.order = HParam(order, ("one", "both"))
         self.task = HParam(task)
-        self.prefer = Stage(signatures.PreferAs, "judgment", max_tokens=16)
-        self.prefer_probability = Stage(signatures.PreferAsProbability, "judgment")
+        self.prefer = Question(signatures.PreferAs, "judgment", max_tokens=16)
 
     @property
     def pairs_only(self) -> bool:
@@ -216,15 +213,15 @@ class PersePairwise(FromHistory):
 
     def _compare(self, case: Case, told: str, order: Order) -> Finding:
         shown = present(case, order)
-        inputs = {
-            "history": told,
-            "aspect": task(self.task.value).describe(case.aspect),
-            "text_a": shown.responses[0],
-            "text_b": shown.responses[1],
-        }
-        answer = (self.prefer_probability if self.readout.value == "probability" else self.prefer)(**inputs)
+        answer = self.prefer(
+            readout=self.readout.value,
+            history=told,
+            aspect=task(self.task.value).describe(case.aspect),
+            text_a=shown.responses[0],
+            text_b=shown.responses[1],
+        )
         finding = Finding(
-            criterion=case.aspect or OVERALL, distribution=shares_of(answer.preferred), coverage=answer.get("coverage")
+            criterion=case.aspect or OVERALL, distribution=answer.preference("preferred"), coverage=answer.coverage
         )
         return in_case_order(finding, order)
 

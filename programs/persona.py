@@ -6,6 +6,7 @@ again at most four times, then the judgment is unscored with the reason.
 """
 
 import math
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Self
 
 from ..data import Case, Finding, Persona, Verdict
@@ -13,9 +14,9 @@ from ..data.profiles import features
 from ..data.verdict import Order
 from ..engines.parallel import concurrently
 from ..errors import DeclarationError
-from ..judging.evidence import shares_of
 from ..judging.hparam import HParam
 from ..judging.judge import Judge, fenced, in_case_order, orders, present, profile_text, shuffled_orders, verdict_of
+from ..judging.question import READOUTS, Question
 from ..judging.registry import register
 from ..judging.stage import SAMPLING_TEMPERATURE, Stage, sampled
 from ..signatures import persona as signatures
@@ -59,16 +60,14 @@ class PersonaJudge(Judge):
         super().__init__()
         self.setting = HParam(setting, ("standard", "certainty", "tie"))
         self.features = HParam(features)
-        self.readout = HParam(readout, ("generate", "probability"))
+        self.readout = HParam(readout, READOUTS)
         self.order = HParam(order, ("shuffled", "both", "one"))
         self.seed = HParam(seed)
         self.temperature = HParam(temperature, least=0.0)
         self.tie_threshold = HParam(tie_threshold, least=0.0)
-        self.prefer = Stage(signatures.PreferAsPerson, "judgment", max_tokens=16, attempts=ATTEMPTS)
+        self.prefer = Question(signatures.PreferAsPerson, "judgment", max_tokens=16, attempts=ATTEMPTS)
         self.prefer_sure = Stage(signatures.PreferAsPersonSure, "judgment", max_tokens=32, attempts=ATTEMPTS)
-        self.prefer_or_tie = Stage(signatures.PreferAsPersonOrTie, "judgment", max_tokens=16, attempts=ATTEMPTS)
-        self.prefer_probability = Stage(signatures.PreferAsPersonProbability, "judgment")
-        self.prefer_or_tie_probability = Stage(signatures.PreferAsPersonOrTieProbability, "judgment")
+        self.prefer_or_tie = Question(signatures.PreferAsPersonOrTie, "judgment", max_tokens=16, attempts=ATTEMPTS)
 
     @property
     def pairs_only(self) -> bool:
@@ -109,27 +108,28 @@ class PersonaJudge(Judge):
             "response_a": shown.responses[0],
             "response_b": shown.responses[1],
         }
-        found = self._read(inputs) if self.readout.value == "probability" else self._write(inputs)
-        return in_case_order(Finding(criterion="as the person would", **found), order)
+        stated = self.setting.value == "certainty" and self.readout.value == "generate"
+        fields = self._stated_choice(inputs) if stated else self._choice(inputs)
+        return in_case_order(Finding(criterion="as the person would", **fields), order)
 
-    def _read(self, inputs: dict[str, str]) -> dict[str, Any]:
-        stage = self.prefer_or_tie_probability if self.setting.value == "tie" else self.prefer_probability
-        answer = stage(**inputs)
-        return {"distribution": shares_of(answer.preferred), "coverage": answer.coverage}
+    def _choice(self, inputs: dict[str, str]) -> dict[str, Any]:
+        question = self.prefer_or_tie if self.setting.value == "tie" else self.prefer
+        with self._sampled():
+            answer = question(readout=self.readout.value, **inputs)
+        return {"distribution": answer.preference("preferred"), "coverage": answer.coverage}
 
-    def _write(self, inputs: dict[str, str]) -> dict[str, Any]:
-        stage = {"standard": self.prefer, "certainty": self.prefer_sure, "tie": self.prefer_or_tie}[self.setting.value]
-        if self.temperature.value:
-            with sampled(1, temperature=self.temperature.value):
-                answer = stage(**inputs)
-        else:
-            answer = stage(**inputs)
-        shares = shares_of(answer.preferred, "ABC" if self.setting.value == "tie" else "AB")
-        if self.setting.value != "certainty":
-            return {"distribution": shares}
-        sure = answer.certainty / 100
-        surely = {label: 0.5 + sure / 2 if share else 0.5 - sure / 2 for label, share in shares.items()}
-        return {"distribution": surely, "certainty": sure}
+    def _stated_choice(self, inputs: dict[str, str]) -> dict[str, Any]:
+        """The choice with the certainty that the model states, 1..100."""
+        with self._sampled():
+            answer = self.prefer_sure(**inputs)
+        certainty = answer.certainty / 100
+        chosen, other = ("a", "b") if answer.preferred == "A" else ("b", "a")
+        shares = {chosen: 0.5 + certainty / 2, other: 0.5 - certainty / 2}
+        return {"distribution": {label: shares[label] for label in "ab"}, "certainty": certainty}
+
+    def _sampled(self) -> AbstractContextManager[None]:
+        """How written answers are sampled; probabilities are not."""
+        return sampled(1, temperature=self.temperature.value) if self.temperature.value else nullcontext()
 
 
 def _stated(findings: list[Finding], verdict: Verdict) -> dict[str, float]:

@@ -13,9 +13,10 @@ import dspy
 from ..data import Case, Finding, Verdict
 from ..engines.parallel import concurrently
 from ..errors import DeclarationError
-from ..judging.evidence import ScoreReading, expected_level, levels_of, rescaled, side_by_side
+from ..judging.evidence import ScoreReading, side_by_side
 from ..judging.hparam import HParam
 from ..judging.judge import Judge, fenced, present, verdict_of
+from ..judging.question import READOUTS, Answer, Question
 from ..judging.registry import register
 from ..judging.stage import Stage
 from ..signatures import pref as signatures
@@ -62,7 +63,7 @@ class Pref(Judge):
             paper's check of the weights; scores do not change.
         readout: "generate" or "probability", for the scores.
         tie_threshold: score differences of at most this many points are ties.
-        factual_threshold: with the probability readout, an answer is held factual from this probability on.
+        factual_threshold: an answer counts as factual from this probability on; written answers have 1 or 0.
     """
 
     name = "pref"
@@ -84,14 +85,13 @@ class Pref(Judge):
         self.personalise = HParam(personalise, (True, False))
         self.weighting = HParam(weighting, ("weights", "permutation"))
         self.explain = HParam(explain, (True, False), affects_verdict=False)
-        self.readout = HParam(readout, ("generate", "probability"))
+        self.readout = HParam(readout, READOUTS)
         self.tie_threshold = HParam(tie_threshold, least=0.0)
         self.factual_threshold = HParam(factual_threshold)
         self.cover = Stage(signatures.Cover, "coverage", max_tokens=700, check=_some_factor)
         self.prefer = Stage(signatures.Personalise, "preference", max_tokens=600)
         self.rerank = Stage(signatures.Rerank, "preference", max_tokens=400)
-        self.score = Stage(signatures.ScoreAnswer, "score", max_tokens=240)
-        self.score_probability = Stage(signatures.ScoreAnswerProbability, "score")
+        self.score = Question(signatures.ScoreAnswer, "score", max_tokens=240)
 
     def assess(self, case: Case) -> Verdict:
         shown = present(case)
@@ -153,14 +153,12 @@ class Pref(Judge):
         return beside, [note.replace("preference:", "explanation:") for note in notes]
 
     def _score(self, question: str, person: str, guideline: str, answer: str) -> ScoreReading:
-        inputs = {"question": question, "profile": person, "guideline": guideline, "answer": answer}
-        if self.readout.value == "probability":
-            read = self.score_probability(**inputs)
-            score = rescaled(expected_level(read.score), (1, 5), (0, TOP_SCORE))
-            factual = read.factual.probability >= self.factual_threshold.value
-            return ScoreReading(capped(score, factual), levels_of(read.score), read.coverage)
-        told = self.score(**inputs)
-        return ScoreReading(capped(float(told.score), told.factual == "yes"), explanation=told.explanation.strip())
+        judged: Answer = self.score(
+            readout=self.readout.value, question=question, profile=person, guideline=guideline, answer=answer
+        )
+        factual = judged.reading("factual").score >= self.factual_threshold.value
+        reading = judged.reading("score", judged.explanation)
+        return replace(reading, score=capped(reading.score, factual))
 
 
 def weights_of_order(order: Sequence[int], count: int) -> dict[int, float]:

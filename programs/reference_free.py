@@ -4,8 +4,9 @@ What the texts are is the parameter `task`: a name of `data/tasks.yaml`, a YAML 
 aspect is the case's own.
 """
 
-from collections import Counter
-from collections.abc import Iterable
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 from ..data import Case, Finding, Verdict
@@ -14,9 +15,10 @@ from ..data.verdict import Order
 from ..engines.parallel import concurrently
 from ..engines.token_probabilities import TOP, YesNoLM, yes_no_mass
 from ..errors import DeclarationError, ParseFailure
-from ..judging.evidence import ScoreReading, expected_level, levels_of, mean_reading, rescaled, side_by_side
+from ..judging.evidence import ScoreReading, mean_reading, rescaled, side_by_side
 from ..judging.hparam import HParam
 from ..judging.judge import Judge, in_case_order, orders, present, verdict_of
+from ..judging.question import READOUTS, Answer, Question
 from ..judging.registry import register
 from ..judging.stage import Stage, sample_answers
 from ..signatures import reference_free as signatures
@@ -84,13 +86,12 @@ class Explicit(Scoring):
         super().__init__(task)
         self.form = HParam(form, ("V1", "V2", "V3", "V4", "V5"))
         self.samples = HParam(samples, range(MOST_SAMPLES + 1), search=(1, 3, 5))
-        self.readout = HParam(readout, ("generate", "probability"))
+        self.readout = HParam(readout, READOUTS)
         self.tie_threshold = HParam(tie_threshold, least=0.0)
         self.score_v1 = Stage(signatures.ExplicitV1, "score", max_tokens=16)
         self.score_v2 = Stage(signatures.ExplicitV2, "score", max_tokens=16)
         self.score_v3 = Stage(signatures.ExplicitV3, "score", max_tokens=16)
-        self.score_v4 = Stage(signatures.ExplicitV4, "score", max_tokens=16)
-        self.score_v4_probability = Stage(signatures.ExplicitV4Probability, "score")
+        self.score_v4 = Question(signatures.ExplicitV4, "score", max_tokens=16)
         self.score_v5 = Stage(signatures.ExplicitV5, "score", max_tokens=240)
 
     def assess(self, case: Case) -> Verdict:
@@ -117,17 +118,19 @@ class Explicit(Scoring):
     def _score(self, source: str, text: str, told: dict[str, str]) -> ScoreReading:
         inputs = {"source": source, "text": text, **told}
         if self.readout.value == "probability":
-            answer = self.score_v4_probability(**inputs)
-            score = rescaled(expected_level(answer.stars), (1, 5), PERCENT)
-            return ScoreReading(score, levels_of(answer.stars), answer.coverage)
-        return mean_reading(sample_answers(lambda: self._write(inputs), self._samples()))
+            return self._stars(inputs)
+        score = self._stars if self.form.value == "V4" else self._number
+        return mean_reading(sample_answers(lambda: score(inputs), self._samples()))
 
-    def _write(self, inputs: dict[str, str]) -> ScoreReading:
-        form = self.form.value
-        stage: Stage = getattr(self, f"score_{form.lower()}")
+    def _stars(self, inputs: dict[str, str]) -> ScoreReading:
+        answer: Answer = self.score_v4(readout=self.readout.value, **inputs)
+        reading = answer.reading("stars")
+        return replace(reading, score=rescaled(reading.score, (1, 5), PERCENT))
+
+    def _number(self, inputs: dict[str, str]) -> ScoreReading:
+        stage: Stage = getattr(self, f"score_{self.form.value.lower()}")
         answer = stage(**inputs)
-        score = rescaled(answer.stars, (1, 5), PERCENT) if form == "V4" else float(answer.score)
-        return ScoreReading(score, explanation=answer.reason.strip() if form == "V5" else "")
+        return ScoreReading(float(answer.score), explanation=answer.get("reason", "").strip())
 
     def _samples(self) -> int:
         return self.samples.value or (SAMPLES if self.form.value == "V5" else 1)
@@ -212,16 +215,13 @@ class Pairwise(Scoring):
         super().__init__(task)
         self.form = HParam(form, ("V1", "V2", "V3", "V4"))
         self.samples = HParam(samples, range(MOST_SAMPLES + 1), search=(1, 3, 5))
-        self.readout = HParam(readout, ("generate", "probability"))
+        self.readout = HParam(readout, READOUTS)
         self.order = HParam(order, ("one", "both"))
         self.tie_threshold = HParam(tie_threshold, least=0.0)
-        self.compare_v1 = Stage(signatures.PairwiseV1, "judgment", max_tokens=16)
-        self.compare_v2 = Stage(signatures.PairwiseV2, "judgment", max_tokens=16)
-        self.compare_v3 = Stage(signatures.PairwiseV3, "judgment", max_tokens=16)
-        self.compare_v4 = Stage(signatures.PairwiseV4, "judgment", max_tokens=240)
-        self.compare_v1_probability = Stage(signatures.PairwiseV1Probability, "judgment")
-        self.compare_v2_probability = Stage(signatures.PairwiseV2Probability, "judgment")
-        self.compare_v3_probability = Stage(signatures.PairwiseV3Probability, "judgment")
+        self.compare_v1 = Question(signatures.PairwiseV1, "judgment", max_tokens=16)
+        self.compare_v2 = Question(signatures.PairwiseV2, "judgment", max_tokens=16)
+        self.compare_v3 = Question(signatures.PairwiseV3, "judgment", max_tokens=16)
+        self.compare_v4 = Question(signatures.PairwiseV4, "judgment", max_tokens=240)
 
     @property
     def pairs_only(self) -> bool:
@@ -239,32 +239,21 @@ class Pairwise(Scoring):
         shown = present(case, order)
         told = self.aspect(case)
         inputs = {"source": shown.request, "text_a": shown.responses[0], "text_b": shown.responses[1], **told}
-        form, coverage, reasons = self.form.value, None, ""
-        if self.readout.value == "probability":
-            stage: Stage = getattr(self, f"compare_{form.lower()}_probability")
-            answer = stage(**inputs)
-            shares, coverage = dict(answer["worse" if form == "V3" else "better"].probabilities), answer.coverage
-        else:
-            stage = getattr(self, f"compare_{form.lower()}")
-            answers = sample_answers(lambda: stage(**inputs), self.samples.value or (SAMPLES if form == "V4" else 1))
-            shares = votes(answer["worse" if form == "V3" else "better"] for answer in answers)
-            reasons = _reasons(answers, order) if form == "V4" else ""
+        form, readout = self.form.value, self.readout.value
+        question: Question = getattr(self, f"compare_{form.lower()}")
+        samples = 1 if readout == "probability" else self.samples.value or (SAMPLES if form == "V4" else 1)
+        answers: list[Answer] = sample_answers(lambda: question(readout=readout, **inputs), samples)
+        shares = mean_shares([answer.shares("worse" if form == "V3" else "better") for answer in answers])
         first, second = (shares["B"], shares["A"]) if form == "V3" else (shares["A"], shares["B"])
         finding = Finding(
             criterion=told["aspect"],
             distribution={"a": first, "b": second, "tie": shares["C"]},
-            coverage=coverage,
-            explanation=reasons,
+            coverage=answers[0].coverage,
+            explanation=" | ".join(answer.explanation for answer in answers if answer.explanation),
         )
         return in_case_order(finding, order)
 
 
-def votes(letters: Iterable[str]) -> dict[str, float]:
-    """The share of each of A, B and C among the answers."""
-    counts = Counter(letters)
-    return {letter: counts[letter] / counts.total() for letter in "ABC"}
-
-
-def _reasons(answers: Iterable[Any], order: Order) -> str:
-    note = " [shown in the other order: its A is b]" if order == "ba" else ""
-    return " | ".join(answer.reason.strip() for answer in answers) + note
+def mean_shares(answers: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The mean probability of each option over several answers; of written ones the proportion of votes."""
+    return {option: math.fsum(shares[option] for shares in answers) / len(answers) for option in answers[0]}

@@ -1,14 +1,25 @@
-"""The scales that judgments stand on: as types of written answers, and as levels of those read from probabilities."""
+"""The scales of judgments, as types of outputs, with the words that name their levels in the probability readout."""
 
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
 
-LEVELS = ("very poor", "poor", "fair", "good", "excellent")
-STARS = ("1 star", "2 stars", "3 stars", "4 stars", "5 stars")
-TEN = (
+
+@dataclass(frozen=True)
+class ReadAs:
+    """Names the levels of a scale, lowest first, or the options of a choice, for the probability readout."""
+
+    names: tuple[str, ...]
+
+
+LEVELS = ReadAs(("very poor", "poor", "fair", "good", "excellent"))
+STARS = ReadAs(("1 star", "2 stars", "3 stars", "4 stars", "5 stars"))
+TASTE = ReadAs((
     "hates it", "very bad", "bad", "weak", "below average", "average", "decent", "good", "very good", "loves it",
-)  # fmt: skip
-OneToFive = Literal[1, 2, 3, 4, 5]
-OneToTen = Literal[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+))  # fmt: skip
+OneToFive = Annotated[Literal[1, 2, 3, 4, 5], LEVELS]
+OneToFiveStars = Annotated[Literal[1, 2, 3, 4, 5], STARS]
+OneToTen = Annotated[Literal[1, 2, 3, 4, 5, 6, 7, 8, 9, 10], TASTE]
+ZeroToTen = Annotated[Literal[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], LEVELS]  # read on five levels
 
 if TYPE_CHECKING:
     Percent = int

@@ -26,12 +26,13 @@ from ..evaluation import Evaluation, evaluate
 from ..evaluation.drift import Drift, accuracy_estimate
 from ..judging import Judge
 from ..judging.judge_file import JudgeFile, load, read, versions
+from ..judging.question import Question
 from ..judging.registry import JUDGE_SUFFIX
 from ..judging.stage import Stage
 from ..optimizers.certificates.certificate import CascadeCertificate
 from ..optimizers.certificates.certificate_check import CertificateCheck, check_certificate, read_certificate
 from ..paths import home
-from ..signatures.direct import PreferProbability
+from ..signatures.direct import Prefer
 from .case_source import Cases, CaseSource, case_source
 from .judge_spec import JudgeSpec
 from .preflight import exclude_training_cases, prepare_models, stored, workers_of
@@ -259,8 +260,8 @@ def _answer(lm: Any) -> str:
     with dspy.context(lm=lm):
         answer = Stage(SmallerNumber, "check", max_tokens=64)(first=2, second=7).smaller
         try:
-            read = Stage(PreferProbability, "check")(
-                request="2 + 2?", response_a="4", response_b="5", aspect="correctness"
+            read = Question(Prefer, "check")(
+                readout="probability", request="2 + 2?", response_a="4", response_b="5", aspect="correctness"
             )
             probabilities = f"token probabilities yes (coverage {read.coverage:.2f})"
         except ModelError:

@@ -88,5 +88,5 @@ def _predictor(path: str, stage: Stage) -> dspy.Predict:
     """
     signature = stage.ask.signature
     predictor = dspy.Predict(signature.with_updated_fields(next(iter(signature.fields)), stage=path))
-    predictor.demos = [dspy.Example(**demo) for demo in wording_of(stage.ask).demos]
+    predictor.demos = [dspy.Example(**demo) for demo in stage.plain_demos()]
     return predictor

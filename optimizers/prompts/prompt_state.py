@@ -13,13 +13,11 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import dspy
-from dspy.experimental import Choice, Noul, Score
 from dspy.predict.predict import serialize_object
 from pydantic import Field
 
 from ...data import Case
 from ...data.case import Record
-from ...engines.token_probabilities import YesNoLM, options_of
 from ...judging.delimiters import defuse, unfenced
 from ...judging.judge import Judge
 from ...judging.stage import Stage
@@ -46,7 +44,11 @@ def stages_of(judge: Judge) -> dict[str, Stage]:
 
 
 def wordings_of(judge: Judge) -> dict[str, Wording]:
-    return {path: wording_of(stage.ask) for path, stage in stages_of(judge).items()}
+    """Every stage's wording by path; demos hold written answers, whichever readout they come from."""
+    return {
+        path: Wording(instructions=stage.ask.signature.instructions, demos=tuple(stage.plain_demos()))
+        for path, stage in stages_of(judge).items()
+    }
 
 
 def wording_of(predictor: dspy.Predict) -> Wording:
@@ -101,30 +103,7 @@ def plain_inputs(stage: Stage, inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plain_outputs(stage: Stage, outputs: Mapping[str, Any]) -> dict[str, Any]:
-    """A stage's outputs as JSON, as a demo must show them: a probability readout as its most probable token."""
+    """A stage's outputs as JSON, as a demo shows them."""
     return {
-        name: _mark(stage, outputs[name])
-        if isinstance(outputs[name], Choice | Noul | Score)
-        else serialize_object(outputs[name])
-        for name in stage.ask.signature.output_fields
-        if name in outputs
+        name: stage.plain_output(name, outputs[name]) for name in stage.ask.signature.output_fields if name in outputs
     }
-
-
-def _mark(stage: Stage, answer: Any) -> str:
-    """The token of the most probable option."""
-    kind = next(kind for kind in (Noul, Score, Choice) if isinstance(answer, kind))
-    if kind is Noul and issubclass_of(stage.reader, YesNoLM):
-        return "Yes" if answer.value else "No"
-    marks, options = options_of({"type": kind.__name__.lower(), "criteria": type(answer).criteria()})
-    if kind is Score:
-        probabilities = answer.probabilities or {round(answer.value): 1.0}
-        option = str(max(probabilities, key=lambda level: probabilities[level]))
-    else:
-        option = str(answer.value).lower() if kind is Noul else str(answer.value)
-    return marks[list(options).index(option)]
-
-
-def issubclass_of(maker: Any, kind: type) -> bool:
-    """Whether a stage's reader is a class of this kind; a reader may also be a function."""
-    return isinstance(maker, type) and issubclass(maker, kind)

@@ -15,7 +15,7 @@ from dicast.cli import run as dicast_run
 from dicast.data import Preference
 from dicast.errors import DeclarationError
 from dicast.judging import build
-from dicast.judging.signature_schema import FENCED
+from dicast.judging.delimiters import FENCE_NOTE
 from dicast.judging.yaml_judge import read_judge
 
 PAIR = Case(id="p", query="Name a prime.", candidates=[{"text": "9"}, {"text": "7 is prime"}])
@@ -98,7 +98,7 @@ def test_each_criterion_is_a_question_of_its_own(declared, text, readout, calls)
 @pytest.mark.parametrize("text", KINDS)
 def test_every_instruction_ends_with_the_fence(declared, text, readout):
     judge = declared(text).set(readout=readout)
-    assert all(stage.ask.signature.instructions.endswith(f"\n{FENCED}") for stage in judge.stages())
+    assert all(stage.ask.signature.instructions.endswith(f"\n{FENCE_NOTE}") for stage in judge.stages())
     _, requests = ask(judge, PAIR)
     assert all(prompt(request).startswith("You judge replies of a support desk.\n") for request in requests)
 

@@ -177,10 +177,10 @@ def test_demos_of_pydantic_values_are_written_the_same(file):
 
 
 def test_decision_settings_are_kept(file):
-    judge, case = build("direct"), fitting("direct")
-    judge.prefer_probability.ask.fields = {"better": {"weights": {"A": 0.5, "B": 2.0}}}
+    judge, case = build("implicit"), fitting("implicit")
+    judge.ask_yes_no.ask.fields = {"good": {"threshold": 0.7}}
     save(judge, file)
-    assert load(file).prefer_probability.ask.fields == {"better": {"weights": {"A": 0.5, "B": 2.0}}}
+    assert load(file).ask_yes_no.ask.fields == {"good": {"threshold": 0.7}}
     assert said(load(file), case) == said(judge, case)
 
 
@@ -255,7 +255,7 @@ def test_a_judge_is_called_by_its_name_or_the_stem_of_its_file(name, called):
 def test_a_judge_declared_in_yaml_needs_its_file_no_more(tmp_path, file):
     (tmp_path / "desk.yaml").write_text(YAML)
     judge, case = build(str(tmp_path / "desk.yaml"), order="one"), fitting("direct")
-    judge.write.ask.signature = judge.write.ask.signature.with_instructions("Judge <<< anew.")
+    judge.question.ask.signature = judge.question.ask.signature.with_instructions("Judge <<< anew.")
     save(judge, file)
     (tmp_path / "desk.yaml").unlink()
     assert requests_of(load(file), case) == requests_of(judge, case)
@@ -434,7 +434,7 @@ class Loud(Direct):
 
 @pytest.mark.parametrize("judge", [Loud(), SignatureJudge(Prefer, name="direct"), Panel([Loud()])])
 def test_a_judge_that_the_registry_does_not_build_is_refused(judge, file):
-    with pytest.raises(DeclarationError, match="is another judge. Register yours|names write, read, and the program"):
+    with pytest.raises(DeclarationError, match="is another judge. Register yours|names question, and the program"):
         save(judge, file)
     assert not file.exists()
 
@@ -446,9 +446,9 @@ def test_a_judge_of_an_unknown_name_is_refused(file):
 
 def test_a_newer_format_says_who_wrote_it_and_what_to_do(edit):
     with pytest.raises(DeclarationError) as error:
-        load(edit(format=2, versions={"dicast": "0.9.0"}, judge={"shape": "new"}))
+        load(edit(format=3, versions={"dicast": "0.9.0"}, judge={"shape": "new"}))
     assert str(error.value).endswith(
-        f"tone.judge.json: format 2 was written by dicast 0.9.0, and dicast {__version__} reads format 1. "
+        f"tone.judge.json: format 3 was written by dicast 0.9.0, and dicast {__version__} reads formats 1 and 2. "
         "Use the dicast that wrote it, or compile anew."
     )
 

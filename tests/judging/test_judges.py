@@ -20,8 +20,9 @@ from dicast.data import Case, Persona, Preference, Reviewer, Verdict, Winner
 from dicast.errors import DeclarationError, ModelError
 from dicast.judging import PROGRAMS, Panel, build
 from dicast.judging.judge import Judge
+from dicast.judging.question import Question
 from dicast.judging.stage import NESTED_SAMPLES, Stage, sample_answers, sampled
-from dicast.signatures.direct import Prefer, PreferProbability
+from dicast.signatures.direct import Prefer
 
 PAIR = Case(id="p", query="Name a prime.", candidates=[{"text": "9"}, {"text": "7 is prime"}], label={"value": "b"})
 SINGLE = Case(id="s", query="Name a prime.", candidates=[{"text": "7"}])
@@ -611,11 +612,11 @@ def test_nested_draws_and_their_tries_never_collide() -> None:
 
 def test_probabilities_are_not_drawn() -> None:
     lm, script = scripted(lambda request: TOKENS, cache=True)
-    stage = Stage(PreferProbability, "judgment")
-    stage.ask.lm = lm
-    answers = sample_answers(lambda: stage(**INPUTS), 5)
+    question = Question(Prefer, "judgment")
+    question.ask.lm = lm
+    answers = sample_answers(lambda: question(readout="probability", **INPUTS), 5)
     assert decoding(script.requests) == [(0.0, None)]
-    assert [answer.better.probabilities["A"] for answer in answers] == pytest.approx([0.75] * 5)
+    assert [answer.shares("better")["A"] for answer in answers] == pytest.approx([0.75] * 5)
 
 
 def test_a_second_try_is_drawn_and_is_not_the_first_one_from_the_cache() -> None:

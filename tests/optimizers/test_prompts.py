@@ -35,7 +35,7 @@ from dicast.optimizers.prompts.prompt_state import (
     wordings_of,
 )
 from dicast.optimizers.prompts.wording_evaluator import WordingEvaluator
-from dicast.signatures.direct import Prefer, PreferProbability
+from dicast.signatures.direct import Prefer
 
 LESSON = "the politer response is better"
 RUDE, POLITE = "No. Find out yourself {}.", "Gladly, here is answer {}, thank you."
@@ -75,7 +75,7 @@ def judge_says(told: str) -> str:
 def writes(told: str, wanted: set[str]) -> dict[str, Any]:
     """A model that proposes the lesson once it was told of it."""
     text = f"Remember that {LESSON}." if LESSON in told else "Judge well."
-    advice = dict.fromkeys(("prefer", "prefer_probability"), text)
+    advice = dict.fromkeys(("prefer",), text)
     return {name: advice if name == "module_advice" else text for name in wanted}
 
 
@@ -202,10 +202,10 @@ def graded(request: Any) -> Answer:
 @pytest.mark.parametrize("method", PROMPT_OPTIMIZERS.names())
 def test_a_judge_of_letters_and_scores_is_searched_for_the_letters_alone_by_several_workers(method):
     judge = plain(evidence="both")
-    found, _ = search(stubborn, judge=judge, method=method, workers=3, stages=["prefer_probability"])
+    found, _ = search(stubborn, judge=judge, method=method, workers=3, stages=["prefer"])
     assert found.stopped == ""
     assert found.score_after >= found.score_before
-    assert {path for trial in found.trials for path in trial.stages} == {"prefer_probability"}
+    assert {path for trial in found.trials for path in trial.stages} == {"prefer"}
 
 
 def test_a_case_is_judged_where_dspy_wants_no_trace_and_where_it_wants_one():
@@ -214,7 +214,7 @@ def test_a_case_is_judged_where_dspy_wants_no_trace_and_where_it_wants_one():
     for trace in (None, []):
         with dspy.context(lm=lm, trace=trace):
             assert program(case=TRAIN[1]).verdict.winner == TRAIN[1].label.value
-    assert [predictor for predictor, *_ in trace] == [program.prefer_probability] * 2
+    assert [predictor for predictor, *_ in trace] == [program.prefer] * 2
 
 
 @pytest.mark.parametrize("method", PROMPT_OPTIMIZERS.names())
@@ -226,24 +226,24 @@ def test_what_goes_wrong_is_never_taken_for_a_score_of_0(monkeypatch, method):
 
 def test_the_judge_and_the_classes_of_signatures_stay_as_they_were():
     judge = plain(tie_threshold=0.25).bind("openai/m@http://127.0.0.1:9/v1")
-    before = (json.dumps(judge.dump_state(json_mode=True)), Prefer.instructions, PreferProbability.instructions)
+    before = (json.dumps(judge.dump_state(json_mode=True)), Prefer.instructions)
     for stage in judge.stages():
         stage.ask.lm, _ = scripted(world)
     found, _ = search(judge=judge, method="random-search")
     for stage in judge.stages():
         stage.ask.lm = None
-    assert (json.dumps(judge.dump_state(json_mode=True)), Prefer.instructions, PreferProbability.instructions) == before
+    assert (json.dumps(judge.dump_state(json_mode=True)), Prefer.instructions) == before
     assert found.judge.settings() == judge.settings()
     assert [stage.model for stage in found.judge.stages()] == [stage.model for stage in judge.stages()]
-    assert plain().dump_state()["prefer.ask"]["signature"]["instructions"] == Prefer.instructions
+    assert plain().dump_state()["prefer.ask"]["signature"]["instructions"] == f"{Prefer.instructions}\n\n{FENCED}"
 
 
 def test_marks_of_an_earlier_compilation_hide_nothing():
     judge = plain()
-    judge._compiled = judge.prefer_probability._compiled = True
+    judge._compiled = judge.prefer._compiled = True
     found, _ = search(judge=judge, method="bootstrap")
     assert found.score_after == 1.0
-    assert "prefer_probability.ask" in found.judge.dump_state()
+    assert "prefer.ask" in found.judge.dump_state()
 
 
 def test_the_budget_ends_the_search_and_keeps_the_best_so_far():
@@ -475,7 +475,7 @@ def test_an_error_of_the_judges_own_is_raised_and_not_scored_as_0():
             raise ZeroDivisionError("a bug")
         return ProbabilityLM(lm)
 
-    judge.prefer_probability.reader = reader
+    judge.prefer.reader = reader
     with pytest.raises(ZeroDivisionError, match="a bug"):
         search(judge=judge, method="miprov2")
 
@@ -533,9 +533,9 @@ def test_no_two_predictors_that_an_optimizer_sees_are_equal(judge):
 def test_members_of_a_panel_have_wording_of_their_own():
     panel = build_panel("direct", ["openai/x@http://127.0.0.1:9/v1", "openai/y@http://127.0.0.1:9/v1"])
     changed = worded(panel, {"members[1].prefer": Wording(instructions="Be kind.")})
-    assert changed.members[0].prefer.ask.signature.instructions == Prefer.instructions
+    assert changed.members[0].prefer.ask.signature.instructions == f"{Prefer.instructions}\n\n{FENCED}"
     assert changed.members[1].prefer.ask.signature.instructions == f"Be kind.\n\n{FENCED}"
-    assert panel.members[1].prefer.ask.signature is Prefer
+    assert panel.members[1].prefer.ask.signature is panel.members[0].prefer.ask.signature
 
 
 def test_what_optimizers_do_to_copies_reaches_neither_structure_nor_models():
@@ -562,24 +562,28 @@ def test_an_answer_that_is_not_in_the_form_is_a_step_with_what_was_written():
 
 
 @pytest.mark.parametrize(
-    ("name", "settings", "path", "tokens", "mark"),
+    ("name", "path", "tokens", "shown"),
     [
-        ("direct", {}, "prefer_probability", {"B": 0.9, "A": 0.1}, {"better": "B"}),
-        ("direct", {}, "grade_probability", {"4": 0.6, "5": 0.4}, {"score": "4"}),
-        ("implicit", {"task": "response"}, "ask_yes", {"Yes": 0.3, "No": 0.6}, None),
-        ("fennec", {}, "judge_pair_probability", {"2": 0.6, "5": 0.4}, {"score_a": "2", "score_b": "2"}),
+        ("direct", "prefer", {"B": 0.9, "A": 0.1}, {"better": "B"}),
+        ("direct", "grade", {"4": 0.6, "5": 0.4}, {"score": 4}),
+        ("implicit", "ask_yes_no", {"Yes": 0.3, "No": 0.6}, {"good": "No"}),
+        ("fennec", "judge_pair", {"2": 0.6, "5": 0.4}, {"score_a": 2, "score_b": 2}),
+        ("pref", "score", {"A": 0.2, "B": 0.6, "4": 0.9}, {"factual": "no", "score": 8}),
+        ("perse", "score", {"0": 0.1, "9": 0.6}, {"score": 10}),
     ],
 )
-def test_a_reading_of_probabilities_is_shown_as_its_most_probable_mark(name, settings, path, tokens, mark):
-    judge = build(name, **settings)
-    stages = stages_of(judge)
-    stage = stages.get(path) or next(stage for stage in stages.values() if stage.reads_probabilities)
+def test_a_reading_of_probabilities_is_shown_as_its_most_probable_answer(name, path, tokens, shown):
+    judge = build(name)
+    if "readout" in judge.settings():
+        judge.set(readout="probability")
+    stage, trace = stages_of(judge)[path], []
     lm, _ = scripted(lambda request: {"logprobs": tokens})
-    with dspy.context(lm=lm):
-        answer = stage(**dict.fromkeys(stage.ask.signature.input_fields, "x"))
-    told = plain_outputs(stage, answer)
-    assert told == (mark or dict.fromkeys(told, "No"))
-    assert set(told) == set(stage.ask.signature.output_fields)
+    readout = {"readout": "probability"} if "readout" in judge.settings() else {}
+    with dspy.context(lm=lm, trace=trace):
+        stage(**dict.fromkeys(stage.ask.signature.input_fields, "x"), **readout)
+    ((predictor, _, outputs),) = trace
+    assert predictor is stage.ask
+    assert plain_outputs(stage, outputs) == shown
 
 
 def test_the_sentence_about_the_fence_survives_every_rewriting():

@@ -14,7 +14,7 @@ from dicast.data.task_descriptions import task
 from dicast.engines.token_probabilities import yes_no_mass
 from dicast.errors import DeclarationError
 from dicast.judging import build
-from dicast.programs.reference_free import POINT, votes
+from dicast.programs.reference_free import POINT, mean_shares
 
 COHERENCE = task("summary").aspects["coherence"]
 TEXT = Case(id="t", query="The article.", candidates=[{"text": "The summary."}], aspect="coherence")
@@ -400,9 +400,10 @@ def test_the_votes_of_both_orders_are_weighed_together(first: str, second: str, 
     assert (verdict.winner, len(requests)) == (winner, 10)
 
 
-def test_votes_are_shares_of_the_three_letters() -> None:
-    assert votes("AABCA") == {"A": 0.6, "B": 0.2, "C": 0.2}
-    assert votes("C") == {"A": 0.0, "B": 0.0, "C": 1.0}
+def test_the_mean_of_written_answers_is_the_proportion_of_votes() -> None:
+    votes = [{option: float(option == letter) for option in "ABC"} for letter in "AABCA"]
+    assert mean_shares(votes) == {"A": 0.6, "B": 0.2, "C": 0.2}
+    assert mean_shares(votes[3:4]) == {"A": 0.0, "B": 0.0, "C": 1.0}
 
 
 def test_form_v4_has_no_probability_readout() -> None:

@@ -1,0 +1,68 @@
+"""Judge files of format 1, in which a question with two readouts was two stages, are read as format 2.
+
+The stage that the file's readout used gives instructions and demos; the other one does where it alone was tuned.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from .answer_types import Levels
+from .question import Question
+from .stage import Stage
+
+if TYPE_CHECKING:
+    from .judge_record import StageRecord
+
+OLD_NAMES = {"question": ("write", "read")}  # of judges of a signature; elsewhere NAME and NAME_probability
+
+
+def merged_stages(
+    stages: Mapping[str, Stage], records: Mapping[str, "StageRecord"], readout: str
+) -> dict[str, "StageRecord"]:
+    """The stages of a format 1 file under the names of the judge's present stages.
+
+    Args:
+        stages: of the judge as it is built now.
+        records: of the file; names that the judge does not know are left as they are.
+        readout: of the file.
+    """
+    merged = dict(records)
+    for name, stage in stages.items():
+        written_name, read_name = OLD_NAMES.get(name, (name, f"{name}_probability"))
+        if not isinstance(stage, Question) or (read_name not in records and written_name == name):
+            continue
+        written, read = merged.pop(written_name, None), merged.pop(read_name, None)
+        if read is not None:
+            read = read.model_copy(update={"demos": tuple(_with_words(stage, demo) for demo in read.demos)})
+        used, other = (read, written) if readout == "probability" and read else (written or read, read)
+        if used is None:
+            continue
+        default = stage.ask.signature.instructions
+        tuned = other if other and _is_tuned(other, default) and not _is_tuned(used, default) else used
+        fields = {field.name: field for record in (other, used) if record for field in record.fields}
+        names = [field.name for field in (written or used).fields]
+        merged[name] = tuned.model_copy(
+            update={
+                "fields": tuple(fields[field] for field in names),
+                "decisions": {} if "generate" in stage.readouts else used.decisions,
+            }
+        )
+    return merged
+
+
+def _is_tuned(record: "StageRecord", default: str) -> bool:
+    return bool(record.demos) or record.instructions != default
+
+
+def _with_words(question: Question, demo: Mapping[str, Any]) -> dict[str, Any]:
+    """A demo with the answers as an LM writes them, in place of the tokens that are read."""
+    if "generate" not in question.readouts:
+        return dict(demo)
+    return {name: _word(question, name, value) for name, value in demo.items()}
+
+
+def _word(question: Question, name: str, value: Any) -> Any:
+    kind = question.outputs.get(name)
+    if kind is None:
+        return value
+    return kind.of_mark(value) if isinstance(kind, Levels) else kind.written(value)

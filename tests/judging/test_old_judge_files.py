@@ -1,0 +1,56 @@
+"""Judge files of format 1, as dicast wrote them before a question with two readouts was one stage, still load."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+from test_judges import fitting, requests_of
+
+from dicast.judging.judge_file import load, read, save
+
+OLD = Path(__file__).parent / "old_files"
+REQUESTS = json.loads((OLD / "requests.json").read_text())
+CASES = {"tone": "direct", "letters": "direct", "panel": "direct", "cascade": "direct"}
+
+
+def loaded(name):
+    judge = load(OLD / f"{name}.judge.json")
+    for stage in judge.stages():
+        stage.use("")  # the files name a server; tests answer by a scripted LM
+    return judge
+
+
+def sent(name, judge):
+    case = fitting(CASES.get(name, name.removesuffix("-generate").removesuffix("-other")))
+    return sorted(
+        hashlib.sha256(json.dumps([text, config]).encode()).hexdigest() for text, config in requests_of(judge, case)
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in REQUESTS if name != "direct-other"])
+def test_an_old_file_sends_the_requests_that_it_sent_byte_for_byte(name):
+    assert sent(name, loaded(name)) == REQUESTS[name]
+
+
+def test_what_was_tuned_for_the_other_readout_alone_is_used():
+    judge = loaded("direct-other")
+    assert judge.readout.value == "probability"
+    assert judge.prefer.ask.signature.instructions.startswith("Tuned in the other readout.")
+    assert [demo["better"] for demo in judge.prefer.ask.demos] == ["A"]
+
+
+def test_demos_of_tokens_become_demos_of_words():
+    assert dict(loaded("perse").score.ask.demos[0])["score"] == 3  # the token 2 of 0..9
+    assert dict(loaded("pref").score.ask.demos[0])["factual"] == "no"
+    assert dict(loaded("letters").question.ask.demos[0])["better"] == "C"
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_an_old_file_saved_again_is_of_the_new_format_and_the_same_judge(name, tmp_path):
+    old = OLD / f"{name}.judge.json"
+    path = tmp_path / "again.judge.json"
+    save(load(old), path)
+    assert json.loads(path.read_text())["format"] == 2
+    assert read(path).judge == read(old).judge
+    assert not any("probability" in stage for stage in read(path).judge.stages)
