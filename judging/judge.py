@@ -8,7 +8,7 @@ import asyncio
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from ..data import Case, Finding, Persona, Preference, Verdict
 from ..data.case import Profile
@@ -41,12 +41,14 @@ class Judge(StagedModule):
         name: the registry's name of the program.
         pairs_only: whether it can judge nothing but pairs.
         score_scale: of the verdict's scores, where it is always the same.
+        symmetric: whether exchanging the candidates exchanges the verdict; not for a baseline that ignores the texts.
         head: makes calibrated scores and probabilities of a verdict's evidence; None leaves the judge's own.
         threshold: verdicts of a certainty below it, or without any, are abstained; None abstains never.
     """
 
     name: str
     score_scale: tuple[float, float] | None = None
+    symmetric: ClassVar[bool] = True
     head: "Head | None" = None
     threshold: float | None = None
 

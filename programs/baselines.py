@@ -40,6 +40,7 @@ class Majority(FittedJudge):
     """
 
     name = "majority"
+    symmetric = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,6 +72,7 @@ class ReviewerAverage(Judge):
     """
 
     name = "reviewer-average"
+    symmetric = False
 
     def assess(self, case: Case) -> Verdict:
         if not isinstance(case.profile, Reviewer):

@@ -10,9 +10,9 @@ from typing import Any
 import dspy
 import pytest
 from dspy.utils.exceptions import LMAuthError
+from judges import REVIEWER, ask, by_place, fitting, profile_of, requests_of, with_state
 from mock_server import MockServer, serve
 from scripted import prompt, scripted
-from test_judges import PROFILES, REVIEWER, SAVED, ask, by_place, fitting, requests_of, with_state
 
 import dicast
 from dicast import Case, __version__
@@ -41,7 +41,7 @@ explain: true
 
 def taught(name: str) -> Judge:
     """A program with everything that can be learnt: settings, demos, instructions, descriptions, head."""
-    judge = with_state(name) if name in SAVED else build(name)
+    judge = with_state(name) if build(name).stages() else build(name)
     for number, stage in enumerate(judge.stages()):
         signature = stage.ask.signature
         first = next(iter(signature.output_fields))
@@ -54,7 +54,7 @@ def taught(name: str) -> Judge:
 
 def case_for(name):
     case = fitting(name)
-    return case if name in PROFILES else case.model_copy(update={"profile": REVIEWER})
+    return case if profile_of(name) else case.model_copy(update={"profile": REVIEWER})
 
 
 def said(judge, case):
@@ -233,13 +233,13 @@ def test_judges_of_judges_of_judges_are_saved(file):
 def test_a_judge_file_is_built_by_its_name_like_any_judge(file):
     judge, case = taught("direct"), fitting("direct")
     save(judge, file, lm=LM)
-    named = build(str(file), order="one")
-    assert (named.head, named.order.value, named.prefer.model) == (HEAD, "one", LM)
+    named = build(str(file), order="both")
+    assert (named.head, named.order.value, named.prefer.model) == (HEAD, "both", LM)
     assert {stage.model for stage in dicast.judge(str(file)).stages()} == {LM}
     assert {stage.model for stage in dicast.judge(str(file), lm="openai/other").stages()} == {"openai/other"}
     (member,) = build_panel(str(file), ["openai/other"]).members
     assert (member.head, member.prefer.model) == (HEAD, "openai/other")
-    for stage in named.set(order="both").stages():
+    for stage in named.set(order=judge.order.value).stages():
         stage.model = ""
     assert requests_of(named, case) == requests_of(judge, case)
 
@@ -267,7 +267,7 @@ def test_a_fresh_process_loads_the_same_judge(file):
     judge, case = taught("fennec"), fitting("fennec")
     save(judge, file)
     code = (
-        "import json, sys; from test_judges import *; from dicast.judging.judge_file import load\n"
+        "import json, sys; from judges import *; from dicast.judging.judge_file import load\n"
         "judge = load(sys.argv[1]); print(json.dumps(requests_of(judge, fitting('fennec'))))"
     )
     path = os.pathsep.join([*filter(None, sys.path)])
@@ -539,7 +539,7 @@ def test_a_judge_file_judges_by_its_own_lm_and_stands_in_the_signature(cases, ca
         assert dicast_run(["judge", "--judge", "tone.judge.json", "--cases", "pairs.jsonl", "--json"]) == 0
     told, digest = json.loads(capsys.readouterr().out), fingerprint("tone.judge.json")[:12]
     assert told["out"] == os.path.join("runs", "tone-pairs")
-    assert told["evaluation"]["signature"].startswith(f"tone@{digest}|evidence=pairwise,order=both,readout=generate,")
+    assert told["evaluation"]["signature"].startswith(f"tone@{digest}|evidence=pairwise,order=one,readout=generate,")
     assert all("Be strict" in json.dumps(body) for body in server.bodies)
     assert identity(cases / "runs" / "tone-pairs")["lm"] == f"openai/m@{server.url}"
 

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from test_judges import fitting, requests_of
+from judges import fitting, requests_of
 
 from dicast.judging.judge_file import load, read, save
 

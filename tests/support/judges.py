@@ -1,0 +1,194 @@
+"""Cases that any registered judge can judge, LMs that answer any question, and the settings of every judge."""
+
+import random
+import re
+import string
+from collections.abc import Callable, Iterator
+from math import fsum
+from typing import Any
+
+import dspy
+from dspy.lm15 import Request
+from scripted import Answer, prompt, scripted
+
+from dicast.data import Case, Persona, Preference, Reviewer, Verdict, Winner
+from dicast.data.case import Profile
+from dicast.errors import DeclarationError
+from dicast.judging import PROGRAMS, Judge, build
+from dicast.judging.hparam import MOST_SEARCHED, HParam
+
+PAIR = Case(id="p", query="Name a prime.", candidates=[{"text": "9"}, {"text": "7 is prime"}], label={"value": "b"})
+SINGLE = Case(id="s", query="Name a prime.", candidates=[{"text": "7"}])
+TOKENS = {"logprobs": {"A": 0.6, "B": 0.2, "1": 0.02, "2": 0.03, "3": 0.05, "4": 0.06, "5": 0.04}}
+MARKS = (*"ABCDEFGH", *string.digits, "Yes", " No")
+Asked = Callable[[Request], Answer]
+
+REVIEWER = Reviewer(
+    id="r",
+    reviews=[{"text": f"plot {n}", "comment": f"comment {n}", "score": n} for n in (2, 9, 5, 7)],
+    comparisons=[{"response_a": "rain", "response_b": "sun", "label": "b"}],
+)
+PERSONA = Persona(features={"education": "school", "religion": "none", "age": "30"}, text="A cook.")
+PREFERENCE = Preference(text="no meat")
+# What a program takes, in the words of its `inputs`, and a profile of that kind.
+PROFILES: dict[str, Profile] = {"a persona": PERSONA, "a profile": PREFERENCE, "a reviewer's": REVIEWER}
+
+
+def by_place(request: Request) -> Answer:
+    """An LM that prefers the first place, with noise drawn from the whole prompt."""
+    noise = random.Random(prompt(request))
+    if request.config.logprobs is not None:
+        masses = {mark: noise.random() + 2 * (mark in ("A", "Yes")) for mark in MARKS}
+        return {"logprobs": {mark: mass / fsum(masses.values()) for mark, mass in masses.items()}}
+    return made_up(schema_of(request), noise)
+
+
+def by_text(request: Request) -> Answer:
+    """An LM that answers from the quality that each text names, wherever the text stands."""
+    told = prompt(request)
+    quality = {(letter or option or "one"): int(q) for letter, option, q in SHOWN.findall(told)}
+    one = next(iter(quality.values()), 0)
+    if request.config.logprobs is not None:
+        question = told[told.rfind(">>>") :]
+        level = next((quality[side] for side in "AB" if f"response {side}?" in question), one)
+        masses = {mark: 2.0 ** (int(mark) * (level - 4.5) / 4) for mark in string.digits}
+        masses |= {mark: 2.0 ** (-q if "worse" in question else q) for mark, q in quality.items() if mark != "one"}
+        masses |= {"Yes": one + 1.0, "No": 11.0 - one}
+        return {"logprobs": {mark: mass / fsum(masses.values()) for mark, mass in masses.items()}}
+    schema = schema_of(request)
+    answer: dict[str, Any] = made_up(schema, random.Random(told))
+    best, worst = (pick(quality, key=lambda mark: quality[mark], default="") for pick in (max, min))
+    wanted = {"better": best, "preferred": best, "chosen": best, "worse": worst, "factual": "yes", "certainty": 70}
+    for name in answer:
+        values = schema["properties"][name].get("enum", [])
+        wanted_level = {"score_a": quality.get("A"), "score_b": quality.get("B"), "score": one, "stars": one}.get(name)
+        if name in wanted:
+            answer[name] = wanted[name]
+        elif wanted_level is not None:
+            answer[name] = values[wanted_level * (len(values) - 1) // 9]
+    return answer
+
+
+SHOWN = re.compile(r"^(?:(?:Response|Text|Answer)(?: ([AB]))?:\n|([A-T])\. )<+\n.*?quality (\d)", re.MULTILINE)
+
+
+def schema_of(request: Request) -> dict[str, Any]:
+    schema: dict[str, Any] = (request.config.response_format or {})["schema"]
+    return schema
+
+
+def made_up(schema: dict[str, Any], noise: random.Random, root: dict[str, Any] | None = None) -> Any:
+    """A value that the schema allows, its first choice more often than others."""
+    root = root or schema
+    if "$ref" in schema:
+        return made_up(root["$defs"][schema["$ref"].rpartition("/")[2]], noise, root)
+    if "enum" in schema:
+        return noise.choice([schema["enum"][0], *schema["enum"]])
+    if schema["type"] == "array":
+        return [made_up(schema["items"], noise, root) for _ in range(3)]
+    if schema["type"] == "object":
+        return {name: made_up(part, noise, root) for name, part in schema.get("properties", {}).items()}
+    return noise.randint(1, 5) if schema["type"] == "integer" else f"word {noise.randrange(10**6)}: made up"
+
+
+def run(
+    name: str, case: Case, answer: Asked = by_place, cache: bool = False, **settings: Any
+) -> tuple[Verdict, list[Request]]:
+    return ask(build(name, **settings), case, answer, cache)
+
+
+def ask(judge: Judge, case: Case, answer: Asked, cache: bool = False) -> tuple[Verdict, list[Request]]:
+    lm, script = scripted(answer, cache=cache)
+    if hasattr(judge, "fit"):
+        judge.fit([case, RATED])
+    with dspy.context(lm=lm):
+        return judge(case), script.requests
+
+
+def profile_of(name: str) -> Profile | None:
+    inputs = PROGRAMS.find(name).inputs
+    return next((profile for words, profile in PROFILES.items() if words in inputs), None)
+
+
+def fitting(name: str, qualities: tuple[int, ...] = (3, 7)) -> Case:
+    """A case that the program can judge; each text names its quality."""
+    votes = (Winner(value="a"), Winner(value="b", certainty=0.7), Winner(value="b")) if len(qualities) == 2 else ()
+    texts = [{"text": f"text of quality {q}" + " more" * (q % 4)} for q in qualities]
+    return Case(id="c", query="What to cook?", candidates=texts, profile=profile_of(name), votes=votes)
+
+
+# Others' ratings: one text of the pair is known to them, so that matrix factorisation can tell the two apart.
+KNOWN = [{"text": fitting("perse").candidates[1].text, "score": 9}, {"text": "plot 2", "score": 1}]
+RATED = Case(
+    id="o",
+    query="",
+    candidates=[{"text": "unread"}, {"text": "unread too"}],
+    profile=Reviewer(id="other", reviews=KNOWN),
+    label={"value": "a"},
+)
+
+
+def requests_of(judge: Judge, case: Case) -> list[tuple[str, Any]]:
+    """Everything that is sent, in an order of its own: branches are asked at once."""
+    return sorted((prompt(request), repr(request.config)) for request in ask(judge, case, by_place)[1])
+
+
+def variants(name: str) -> Iterator[dict[str, Any]]:
+    """Every readout of a program, and for each every other value of each parameter by itself."""
+    judge = build(name)
+    hparams = judge.hparams()
+    readouts = hparams["readout"].choices if "readout" in hparams else [None]
+    for readout in readouts or ():
+        base = {} if readout is None else {"readout": readout}
+        yield base
+        for parameter, hparam in hparams.items():
+            for value in () if parameter == "readout" else others(judge, hparam):
+                yield base | {parameter: value} | awake(judge, hparam)
+
+
+def others(judge: Judge, hparam: HParam) -> list[Any]:
+    """Some values that are not the present one."""
+    if hparam.choices is None:
+        if hparam.is_text:
+            return []
+        return [hparam.value + 1 if isinstance(hparam.value, int) else hparam.value / 2 or 0.01]
+    few = hparam.choices if len(hparam.choices) <= MOST_SEARCHED else hparam.search_values(judge)
+    return [value for value in few if value != hparam.value]
+
+
+def awake(judge: Judge, hparam: HParam) -> dict[str, Any]:
+    """Values of other parameters under which this one changes something."""
+    hparams = judge.hparams()
+    idle = {other: value for other, value in hparam.idle_when.items() if hparams[other].value == value}
+    return {other: hparams[other].search_values(judge)[-1] for other in idle}
+
+
+VARIANTS = [(name, settings) for name in PROGRAMS.built_in() for settings in variants(name)]
+
+
+def named(settings: Any) -> str:
+    return settings if isinstance(settings, str) else ",".join(f"{name}={value}" for name, value in settings.items())
+
+
+def with_state(name: str) -> Judge:
+    """A judge with other settings than it comes with, a demo at each stage and, where it learns, something learned."""
+    judge = build(name, **changed_settings(name))
+    if hasattr(judge, "priorities"):
+        judge.priorities.shares = {"word 1": 0.1, "accuracy": 0.9}
+    for stage in judge.stages():
+        stage.ask.demos = [dspy.Example(**dict.fromkeys(stage.ask.signature.fields, "earlier"))]
+    return judge
+
+
+def changed_settings(name: str) -> dict[str, Any]:
+    """Other values of as many parameters as can be changed together, so that the judge still judges its case."""
+    settings: dict[str, Any] = {}
+    for parameter, hparam in build(name).hparams().items():
+        for value in others(build(name), hparam)[:1]:
+            judge = build(name, **settings | {parameter: value})
+            try:
+                ask(judge, fitting(name), by_place)
+            except DeclarationError:
+                continue
+            settings[parameter] = value
+    return settings
