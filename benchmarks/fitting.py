@@ -18,7 +18,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from dicast.data import Candidate, Case, Finding, Verdict, Winner
-from dicast.judging.aggregate import aggregate
+from dicast.judging.aggregate import aggregate_findings
 from dicast.judging.heads import THRESHOLDS
 from dicast.optimizers.head.fit import fit
 from dicast.optimizers.head.likelihood import EVEN_PENALTY, INTERCEPT_PENALTY, outcomes
@@ -45,7 +45,7 @@ def simulated(n: int, criteria: int, seed: int) -> tuple[list[Case], list[Verdic
         label = "a" if m > TIES else "b" if m < -TIES else "tie"
         texts = (Candidate(text="one"), Candidate(text="other"))
         cases.append(Case(id=f"{number:06}", query=str(number), candidates=texts, label=Winner(value=label)))
-        verdicts.append(Verdict(case_id=cases[-1].id, findings=tuple(findings), **aggregate(findings, 2)))
+        verdicts.append(Verdict(case_id=cases[-1].id, findings=tuple(findings), **aggregate_findings(findings, 2)))
     return cases, verdicts
 
 

@@ -28,8 +28,8 @@ def command(name: str | None, as_json: bool) -> None:
 
     print_ = render.console.print
     if name is not None:
-        told = _whole(name)
-        options.print_json(told) if as_json else _print_whole(told, print_)
+        row = _entry(name)
+        options.print_json(row) if as_json else _print_whole(row, print_)
         return
     judges, broken = _rows(PROGRAMS)
     preparations, broken_preparations = _rows(PREPARATIONS)
@@ -45,8 +45,8 @@ def command(name: str | None, as_json: bool) -> None:
         _print_short(row, print_)
     for name, names in others.items():
         print_(f"\n[bold]{name.replace('_', ' ')}[/]  {', '.join(names)}", soft_wrap=True)
-    for plugin, error in broken.items():
-        print_(f"{plugin}: {error}", style="red", markup=False)
+    for plugin, reason in broken.items():
+        print_(f"{plugin}: {reason}", style="red", markup=False)
     print_(
         "\nAny judge can sit on a panel: --panel LM --panel LM, or --samples N. A .yaml file is a judge too.",
         style="dim",
@@ -78,13 +78,13 @@ def _rows(registry: "Registry[Program]") -> tuple[list[dict[str, Any]], dict[str
         try:
             if isinstance(program, Exception):
                 raise program
-            rows.append(_told(program, program.build()))
+            rows.append(_row(program, program.build()))
         except Exception as error:  # another package may fail in any way, and must not break the list
             broken[name] = f"its package cannot be used ({error})"
     return rows, broken
 
 
-def _whole(name: str) -> dict[str, Any]:
+def _entry(name: str) -> dict[str, Any]:
     """Everything of one judge or preparation, or of a judge in a YAML file."""
     from ..judging import PROGRAMS, Program, build
     from ..judging.registry import JUDGE_SUFFIX, is_judge_file
@@ -97,10 +97,10 @@ def _whole(name: str) -> dict[str, Any]:
     else:
         program = (PREPARATIONS if name in PREPARATIONS else PROGRAMS).find(name)
         judge = program.build()
-    return _told(program, judge) | {"questions": _questions(judge)}
+    return _row(program, judge) | {"questions": _questions(judge)}
 
 
-def _told(program: Any, built: Any) -> dict[str, Any]:
+def _row(program: Any, built: Any) -> dict[str, Any]:
     return {
         "name": program.name, "summary": program.summary, "source": program.source, "inputs": program.inputs,
         "stages": list(dict.fromkeys(stage.role for stage in built.stages())), "calls": program.calls,
@@ -130,13 +130,13 @@ def _print_short(row: dict[str, Any], print_: Any) -> None:
     print_(f"    takes {row['inputs']}; calls {row['calls']}; {row['source']}", style="dim")
 
 
-def _print_whole(told: dict[str, Any], print_: Any) -> None:
-    print_(f"[bold]{told['name']}[/]  {told['summary']}")
+def _print_whole(row: dict[str, Any], print_: Any) -> None:
+    print_(f"[bold]{row['name']}[/]  {row['summary']}")
     for field in ("source", "inputs", "calls"):
-        print_(f"  {field}: {told[field]}")
-    for name, value in told["parameters"].items():
+        print_(f"  {field}: {row[field]}")
+    for name, value in row["parameters"].items():
         print_(f"  {name}={value}", style="dim", markup=False)
-    for question in told["questions"]:
-        asked = f"{', '.join(question['inputs'])} -> {', '.join(question['outputs'])}"
-        print_(f"\n  [bold]{question['stage']}[/] ({' or '.join(question['readouts'])}): {asked}")
+    for question in row["questions"]:
+        fields = f"{', '.join(question['inputs'])} -> {', '.join(question['outputs'])}"
+        print_(f"\n  [bold]{question['stage']}[/] ({' or '.join(question['readouts'])}): {fields}")
         print_(f"    {question['instruction']}".replace("\n", "\n    "), style="dim", markup=False)

@@ -1,22 +1,72 @@
-"""The framework for judges: what the programs of dicast and the judges of other packages are built from."""
+"""The framework for judges: what the programs of dicast, and judges of other packages, are built from."""
 
+from ..engines.parallel import concurrently
+from .aggregate import aggregate_findings
+from .answer_types import Levels, Options
 from .building import build, build_panel
 from .cascade import Cascade
-from .judge import FittedJudge, Judge
+from .delimiters import Fence, unfenced
+from .evidence import ScoreReading, mean_reading, rescaled, side_by_side
+from .hparam import HParam
+from .judge import (
+    FittedJudge,
+    Judge,
+    LearningJudge,
+    PresentedCase,
+    fenced,
+    in_case_order,
+    orders,
+    present,
+    profile_text,
+    request_text,
+    shuffled_orders,
+    verdict_of,
+)
 from .panel import Panel
+from .question import READOUTS, Answer, Question
 from .registry import PROGRAMS, Program, new_judge, register
 from .signature_judge import SignatureJudge
+from .stage import Stage, sample_answers, sampled
+from .yaml_judge import YamlJudge
 
 __all__ = [
     "PROGRAMS",
+    "READOUTS",
+    "Answer",
     "Cascade",
+    "Fence",
     "FittedJudge",
+    "HParam",
     "Judge",
+    "LearningJudge",
+    "Levels",
+    "Options",
     "Panel",
+    "PresentedCase",
     "Program",
+    "Question",
+    "ScoreReading",
     "SignatureJudge",
+    "Stage",
+    "YamlJudge",
+    "aggregate_findings",
     "build",
     "build_panel",
+    "concurrently",
+    "fenced",
+    "in_case_order",
+    "mean_reading",
     "new_judge",
+    "orders",
+    "present",
+    "profile_text",
     "register",
+    "request_text",
+    "rescaled",
+    "sample_answers",
+    "sampled",
+    "shuffled_orders",
+    "side_by_side",
+    "unfenced",
+    "verdict_of",
 ]

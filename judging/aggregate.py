@@ -16,7 +16,7 @@ from ..data.case import Letter
 FLOOR = 1e-6  # a probability read as 0 was only outside the tokens that the server listed
 
 
-def aggregate(
+def aggregate_findings(
     findings: Sequence[Finding], candidates: int, *, tie_threshold: float = 0.0, score_weight: float = 1.0
 ) -> dict[str, Any]:
     """The verdict's fields that follow from its findings, from `winner` to `consistent`.
@@ -36,14 +36,14 @@ def aggregate(
     if candidates > 2:
         assert scores is not None
         return {"scores": scores} | _best_of(scores, score_weight)
-    alone = [finding for finding in findings if finding.order is None]
+    single = [finding for finding in findings if finding.order is None]
     winners = {
-        order: _pair([*alone, *(f for f in findings if f.order == order)], tie_threshold, score_weight)["winner"]
+        order: _pair([*single, *(f for f in findings if f.order == order)], tie_threshold, score_weight)["winner"]
         for order in sorted({finding.order for finding in findings if finding.order})
     }
     consistent = True if not winners else None if len(winners) == 1 else winners["ab"] == winners["ba"]
-    told = {"scores": scores, "order_winners": winners, "consistent": consistent}
-    return told | _pair(findings, tie_threshold, score_weight)
+    fields = {"scores": scores, "order_winners": winners, "consistent": consistent}
+    return fields | _pair(findings, tie_threshold, score_weight)
 
 
 def mean_scores(findings: Sequence[Finding]) -> tuple[float, ...] | None:
@@ -86,8 +86,8 @@ def _pair(findings: Sequence[Finding], tie_threshold: float, score_weight: float
     winner: Letter = "a" if m > tie_threshold else "b" if -m > tie_threshold else "tie"
     tie = max(0.0, 1 - (a + b))
     if ties:  # the model itself could say tie
-        asked = _mean(*zip(*ties, strict=True))
-        a, b = a * (1 - asked), b * (1 - asked)
+        tie_probability = _mean(*zip(*ties, strict=True))
+        a, b = a * (1 - tie_probability), b * (1 - tie_probability)
         tie = max(0.0, 1 - (a + b))
         if tie >= max(a, b):
             winner = "tie"

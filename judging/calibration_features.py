@@ -17,7 +17,7 @@ from ..data.verdict import Order
 from .aggregate import FLOOR, margin, mean_scores
 
 LENGTH = "length"
-MOST_PARTS = 10  # criteria, and members, with a feature of their own
+MOST_PARTS = 10  # criteria, and members, with separate features
 
 
 @dataclass(frozen=True)
@@ -64,54 +64,56 @@ def text_features(case: Case, verdict: Verdict) -> dict[str, float]:
     `above bottom` and the levels' standard deviation `doubt`; `length` (log characters)."""
     readings = [finding for finding in _readings(verdict) if finding.scores]
     mean = mean_scores(readings) or verdict.scores
-    found = {} if mean is None else {"mean": mean[0]}
+    features = {} if mean is None else {"mean": mean[0]}
     if len(readings) > 1:
         scores = [finding.scores[0] for finding in readings if finding.scores]
-        found |= {"median": statistics.median(scores), "lowest": min(scores), "highest": max(scores)}
-        found |= {"spread": statistics.pstdev(scores)}
-    found |= _named(_separate(readings, _mean_score))
+        features |= {"median": statistics.median(scores), "lowest": min(scores), "highest": max(scores)}
+        features |= {"spread": statistics.pstdev(scores)}
+    features |= _named(_separate(readings, _mean_score))
     levels = [finding.levels[0] for finding in readings if finding.levels]
     if levels:
-        found |= {
+        features |= {
             "top level": _mean(shares[-1] for shares in levels),
             "above bottom": 1 - _mean(shares[0] for shares in levels),
             "doubt": _mean(map(_deviation, levels)),
         }
-    return found | {LENGTH: _log_lengths(case)[0]}
+    return features | {LENGTH: _log_lengths(case)[0]}
 
 
-def impute(found: Mapping[str, float], names: Iterable[str]) -> dict[str, float]:
+def impute(features: Mapping[str, float], names: Iterable[str]) -> dict[str, float]:
     """The features of a text by these names: scores that it lacks are its mean score, anything else is 0.
 
     Example:
         >>> impute({"mean": 4.0, "member x": 4.0}, ["member x", "member y", "spread"])
         {'member x': 4.0, 'member y': 4.0, 'spread': 0.0}
     """
-    mean = found.get("mean", 0.0)
+    mean = features.get("mean", 0.0)
     scores = ("median", "lowest", "highest", "criterion ", "member ")
-    return {name: found.get(name, mean if name.startswith(scores) else 0.0) for name in names}
+    return {name: features.get(name, mean if name.startswith(scores) else 0.0) for name in names}
 
 
 def option_features(case: Case, verdict: Verdict) -> dict[str, tuple[float, ...]]:
-    """The features of a choice, a number for each option: `score`, `share` (log of its share of the distribution),
+    """The features of a choice, a number for each option: `score`, `share` (log of its probability),
     `rank` (0 the worst; equal ones share the mean), `criterion 1` ..., `member NAME`, `length` (log characters)."""
     readings = _readings(verdict)
     names = [str(index) for index in range(len(case.candidates))]
-    told = [finding.distribution for finding in readings if finding.distribution]
+    distributions = [finding.distribution for finding in readings if finding.distribution]
     if not readings and verdict.distribution:
-        told = [verdict.distribution]
-    found: dict[str, tuple[float, ...]] = {}
+        distributions = [verdict.distribution]
+    features: dict[str, tuple[float, ...]] = {}
     if scores := mean_scores(readings) or (verdict.scores if not readings else None):
-        found["score"] = scores
-    if told:
-        found["share"] = tuple(math.log(max(_mean(one.get(name, 0.0) for one in told), FLOOR)) for name in names)
-    if found:
-        found["rank"] = _ranks(next(iter(found.values())))
+        features["score"] = scores
+    if distributions:
+        features["share"] = tuple(
+            math.log(max(_mean(shares.get(name, 0.0) for shares in distributions), FLOOR)) for name in names
+        )
+    if features:
+        features["rank"] = _ranks(next(iter(features.values())))
     for title, group in _groups(readings).items():
         if len(group) > 1:
             parts = {name: mean_scores(findings) for name, findings in list(group.items())[:MOST_PARTS]}
-            found |= {f"{title} {name}": values for name, values in parts.items() if values}
-    return found | {LENGTH: tuple(_log_lengths(case))}
+            features |= {f"{title} {name}": values for name, values in parts.items() if values}
+    return features | {LENGTH: tuple(_log_lengths(case))}
 
 
 def _readings(verdict: Verdict) -> list[Finding]:
@@ -121,19 +123,19 @@ def _readings(verdict: Verdict) -> list[Finding]:
 def _evidence(readings: Sequence[Finding]) -> dict[str, float]:
     """Letters, scores and their sum, of the readings that there are."""
     lettered = [finding for finding in readings if finding.distribution]
-    found = {}
+    features = {}
     if lettered:
-        found["letters"] = letters = _letters(lettered)
+        features["letters"] = letters = _letters(lettered)
         orders: tuple[Order, Order] = ("ab", "ba")
         sides = [[finding for finding in lettered if finding.order == order] for order in orders]
         if all(sides):
             first, second = map(_letters, sides)
-            found["agreed letters"] = letters if _sign(first) * _sign(second) > 0 else 0.0
+            features["agreed letters"] = letters if _sign(first) * _sign(second) > 0 else 0.0
     if together := [finding for finding in readings if finding.scores and finding.order]:
-        found["scores"] = _difference(together)
-    if alone := [finding for finding in readings if finding.scores and not finding.order]:
-        found["single scores"] = _difference(alone)
-    return found | {"merged": margin(readings)}
+        features["scores"] = _difference(together)
+    if single := [finding for finding in readings if finding.scores and not finding.order]:
+        features["single scores"] = _difference(single)
+    return features | {"merged": margin(readings)}
 
 
 def _separate(
@@ -162,7 +164,7 @@ def _groups(readings: Iterable[Finding]) -> dict[str, dict[str, list[Finding]]]:
     for finding in readings:
         criteria[finding.criterion].append(finding)
         members[finding.member].append(finding)
-    numbered = {str(number): found for number, found in enumerate(criteria.values(), start=1)}
+    numbered = {str(number): findings for number, findings in enumerate(criteria.values(), start=1)}
     return {"criterion": numbered, "member": dict(sorted(members.items()))}
 
 
@@ -229,8 +231,8 @@ def _log_lengths(case: Case) -> list[float]:
 
 
 def _mean(values: Iterable[float]) -> float:
-    given = list(values)
-    return math.fsum(given) / len(given)
+    listed = list(values)
+    return math.fsum(listed) / len(listed)
 
 
 def _sign(x: float) -> int:

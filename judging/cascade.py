@@ -15,11 +15,11 @@ from .judge import Judge
 
 
 class Cascade(Composite):
-    """The verdict of the first member that is sure enough.
+    """Returns the verdict of the first member that is sure enough.
 
     Args:
-        members: judges, in the order in which they are asked; each has its own LMs. One that abstains by a threshold
-            of its own is not sure enough, whatever it is given here.
+        members: judges, in the order in which they are asked; each has its own LMs. A member that abstains by its own
+            threshold is not sure enough, whatever its threshold here.
         thresholds: the certainty that keeps each member's verdict; None: the member's own, 0 where it has none.
     """
 
@@ -27,26 +27,26 @@ class Cascade(Composite):
 
     def __init__(self, members: Sequence[Judge], *, thresholds: Sequence[float] | None = None) -> None:
         super().__init__(members)
-        given = [member.threshold or 0.0 for member in members] if thresholds is None else list(thresholds)
-        if len(given) != len(members):
+        values = [member.threshold or 0.0 for member in members] if thresholds is None else list(thresholds)
+        if len(values) != len(members):
             raise DeclarationError(
-                f"cascade: {len(members)} members, {len(given)} thresholds. Give a threshold for each judge."
+                f"cascade: {len(members)} members, {len(values)} thresholds. Give a threshold for each judge."
             )
         try:
-            self.thresholds = [HParam(threshold, least=0.0) for threshold in given]
+            self.thresholds = [HParam(threshold, least=0.0) for threshold in values]
         except ValueError as error:
             raise DeclarationError(f"cascade: a threshold {error}.") from None
 
     def assess(self, case: Case) -> Verdict:
-        """The deciding member's verdict; else the last one's, abstained or unscored.
+        """The deciding member's verdict; else that of the last member, abstained or unscored.
 
-        The findings are those of all members asked, as all were paid for; the rationale is of the verdict told.
+        The findings are those of all members that were called; the rationale is that of the verdict returned.
         """
-        asked: list[tuple[str, Verdict]] = []
+        answers: list[tuple[str, Verdict]] = []
         notes: list[str] = []
         for name, member, threshold in zip(self._names(), self.members, self.thresholds, strict=True):
             verdict: Verdict = member(case)
-            asked.append((name, verdict))
+            answers.append((name, verdict))
             notes += verdict.notes
             if _sure(verdict, threshold.value):
                 notes.append(f"{name}: decided, certainty {verdict.certainty:g}")
@@ -55,7 +55,7 @@ class Cascade(Composite):
         else:
             if verdict.status == "scored":
                 verdict = verdict.model_copy(update={"status": "abstained"})
-        return verdict.model_copy(update={"findings": findings_of(asked), "notes": tuple(dict.fromkeys(notes))})
+        return verdict.model_copy(update={"findings": findings_of(answers), "notes": tuple(dict.fromkeys(notes))})
 
 
 def _sure(verdict: Verdict, threshold: float) -> bool:

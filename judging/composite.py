@@ -1,4 +1,4 @@
-"""A judge made of judges: what panels and cascades have in common."""
+"""The base class of judges that ask other judges: panels and cascades."""
 
 from collections.abc import Iterable, Sequence
 
@@ -30,7 +30,7 @@ class Composite(Judge):
         return any(member.pairs_only for member in self.members)
 
     def _names(self) -> list[str]:
-        """One name a member: its LMs where they tell all members apart, else its program, else that with its number."""
+        """A name for each member: its LMs where all members differ in them, else its program, numbered if needed."""
         models = [",".join(sorted({stage.model for stage in member.stages()} - {""})) for member in self.members]
         names = models if all(models) and len(set(models)) == len(models) else [member.name for member in self.members]
         if len(set(names)) < len(names):
@@ -38,6 +38,8 @@ class Composite(Judge):
         return names
 
 
-def findings_of(told: Iterable[tuple[str, Verdict]]) -> tuple[Finding, ...]:
-    """All that the verdicts found, each finding with the name of the member that found it."""
-    return tuple(finding.model_copy(update={"member": name}) for name, verdict in told for finding in verdict.findings)
+def findings_of(verdicts: Iterable[tuple[str, Verdict]]) -> tuple[Finding, ...]:
+    """The findings of all verdicts, each with the name of its member."""
+    return tuple(
+        finding.model_copy(update={"member": name}) for name, verdict in verdicts for finding in verdict.findings
+    )

@@ -36,8 +36,8 @@ class _WeightedHead(Record):
 
     def describe(self) -> list[tuple[str, str]]:
         """What was learnt, a name and words each."""
-        given = sorted(self.weights.items(), key=lambda item: item[0])
-        return [("head", f"{self.fitted}, of {self.n} labels"), *((name, f"{w:+.3g}") for name, w in given)]
+        weights = sorted(self.weights.items(), key=lambda item: item[0])
+        return [("head", f"{self.fitted}, of {self.n} labels"), *((name, f"{w:+.3g}") for name, w in weights)]
 
 
 class PairHead(_WeightedHead):
@@ -128,8 +128,10 @@ class ChoiceHead(_WeightedHead):
         ]
         masses = [math.exp(utility - max(utilities)) for utility in utilities]
         shares = [mass / math.fsum(masses) for mass in masses]
-        told = {str(index): share for index, share in enumerate(shares)}
-        return verdict.model_copy(update={"winner": best(shares), "distribution": told, "certainty": max(shares)})
+        distribution = {str(index): share for index, share in enumerate(shares)}
+        return verdict.model_copy(
+            update={"winner": best(shares), "distribution": distribution, "certainty": max(shares)}
+        )
 
 
 Head = Annotated[PairHead | ScoreHead | ChoiceHead, Field(discriminator="kind")]

@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from ..data import Case, Finding, Persona, Preference, Verdict
+from ..data import Case, Finding, Judged, Persona, Preference, Verdict
 from ..data.case import Profile
 from ..data.task_descriptions import OVERALL
 from ..data.verdict import Order
 from ..engines.ledger import Ledger, charge_to, current_ledger
 from ..errors import BudgetSpent, DeclarationError, ExecutionError
-from .aggregate import aggregate
+from .aggregate import aggregate_findings
 from .delimiters import Fence
 from .module_base import StagedModule
 
@@ -87,9 +87,9 @@ class Judge(StagedModule):
         raise NotImplementedError
 
     def decide(self, case: Case, verdict: Verdict) -> Verdict:
-        """What head and threshold, in this order, make of a scored verdict; any other one stays.
+        """The scored verdict after head and threshold, in this order; any other verdict stays as it is.
 
-        An abstained verdict keeps its winner, scores and distribution to be read.
+        An abstained verdict keeps its winner, scores and distribution.
         """
         if verdict.status != "scored":
             return verdict
@@ -101,10 +101,18 @@ class Judge(StagedModule):
 
 
 class FittedJudge(Judge):
-    """A judge that is fitted to the cases of a run before it judges them, without their labels being shown to an LM."""
+    """Base of judges that are fitted to the cases of a run before they judge them."""
 
     def fit(self, cases: Iterable[Case]) -> Self:
         """Learn from the cases."""
+        raise NotImplementedError
+
+
+class LearningJudge(Judge):
+    """Base of judges that learn from labelled verdicts of an earlier run of the same program (`--learn RUN`)."""
+
+    def learn(self, judged: Iterable[Judged]) -> Self:
+        """Learn from the verdicts and their labels."""
         raise NotImplementedError
 
 
@@ -121,7 +129,7 @@ def present(case: Case, order: Order = "ab") -> PresentedCase:
 
 
 def request_text(case: Case) -> str:
-    """The query in a fence of its own, so that cases of one request ask the same questions; empty when there is none.
+    """The query in its own fence, so that cases with the same request ask the same questions; empty without a query.
 
     A conversation is shown turn by turn, with the sentence that its last turn is what the responses answer.
     """
@@ -129,12 +137,12 @@ def request_text(case: Case) -> str:
         return fenced(case.query)
     turns = [*((turn.role, turn.text) for turn in case.history), ("user", case.query)]
     fence = Fence(text for _, text in turns)
-    told = "\n".join(f"{role.capitalize()}: {fence(text)}" for role, text in turns)
-    return f"A conversation; the responses answer its last turn.\n{told}"
+    text = "\n".join(f"{role.capitalize()}: {fence(text)}" for role, text in turns)
+    return f"A conversation; the responses answer its last turn.\n{text}"
 
 
 def fenced(text: str) -> str:
-    """One text in a fence of its own; an empty text stays empty."""
+    """One text in its own fence; an empty text stays empty."""
     return Fence([text])(text) if text else ""
 
 
@@ -196,8 +204,12 @@ def rationale_of(findings: Iterable[Finding]) -> str:
 
 def verdict_of(case: Case, findings: Iterable[Finding], *, notes: Iterable[str] = (), **rules: float) -> Verdict:
     """The verdict that the findings give; the rationale is the explanations, one a line."""
-    found = tuple(findings)
-    fields = aggregate(found, len(case.candidates), **rules)
+    evidence = tuple(findings)
+    fields = aggregate_findings(evidence, len(case.candidates), **rules)
     return Verdict(
-        case_id=case.id, findings=found, rationale=rationale_of(found), notes=tuple(dict.fromkeys(notes)), **fields
+        case_id=case.id,
+        findings=evidence,
+        rationale=rationale_of(evidence),
+        notes=tuple(dict.fromkeys(notes)),
+        **fields,
     )

@@ -1,7 +1,7 @@
-"""A judge file, `NAME.judge.json`: all that a judge learnt, in a versioned envelope of JSON, without keys.
+"""A judge file, `NAME.judge.json`: everything that a judge learned, as versioned JSON without keys.
 
-What is saved is read back and compared before it is written, so that the file is the judge. `training` and
-`certificate` say how the judge came to be. `training` may hold anything; its "before" and "after" are the accuracies on
+The record is built again and compared before it is written, so that the file is the judge. `training` and `certificate`
+say how the judge was compiled. `training` may hold anything; its "before" and "after" are the accuracies on
 the untouched test part, {"hits": ..., "n": ...}, that `dicast show` and `dicast check` read; of all verdicts, before
 the threshold abstains from any.
 """
@@ -68,21 +68,21 @@ def save(
         raise DeclarationError(f"judge file {path}: a judge is saved as JSON. Give a name that ends in {JUDGE_SUFFIX}.")
     who = f"judge {judge.name!r}"
     try:
-        made = JudgeFile(
+        file = JudgeFile(
             judge=to_record(judge, lm),
             training=as_json(training or {}),
             certificate=None if certificate is None else as_json(certificate),
             versions=versions(),
         )
-        text = json.dumps(made.model_dump(mode="json"), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        text = json.dumps(file.model_dump(mode="json"), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     except ValidationError as error:
         raise DeclarationError(f"{who} cannot be saved: {explain(error)}") from None
     except (TypeError, ValueError) as error:
         raise DeclarationError(f"{who} cannot be saved: {error}. Keep to JSON values: texts, numbers, lists.") from None
     again = from_record(_parsed(text, who).judge, f"{who} cannot be saved")
-    if not same_structure(judge, again) or to_record(again, lm) != made.judge:
+    if not same_structure(judge, again) or to_record(again, lm) != file.judge:
         raise DeclarationError(
-            f"{who} cannot be saved: the registry's {made.judge.program!r} is another judge. Register yours under its "
+            f"{who} cannot be saved: the registry's {file.judge.program!r} is another judge. Register yours under its "
             "own name by an entry point (docs/your-own-judge.md), or declare it in YAML."
         )
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -93,7 +93,7 @@ def read(path: Path | str) -> JudgeFile:
     """What a judge file says.
 
     Raises:
-        DeclarationError: no such file, one that was cut off or edited wrongly, or of a format that is not known.
+        DeclarationError: no such file, a truncated or wrongly edited file, or an unknown format.
     """
     who = f"judge file {path}"
     try:
@@ -111,7 +111,7 @@ def load(path: Path | str, *, lm: str | None = None) -> Judge:
     """The judge of a file, bound to the LMs that it was saved with, or to `lm` in their place.
 
     Raises:
-        DeclarationError: see `read`; or the program is not installed, or not the one that was saved.
+        DeclarationError: see `read`; or the program is not installed, or another version of it.
     """
     judge = from_record(read(path).judge, f"judge file {path}")
     return judge.bind(lm) if lm else judge
@@ -119,8 +119,8 @@ def load(path: Path | str, *, lm: str | None = None) -> Judge:
 
 def fingerprint(path: Path | str) -> str:
     """SHA-256, in hex, of all that verdicts depend on; training record, certificate and versions do not count."""
-    told = json.dumps(read(path).judge.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(told.encode()).hexdigest()
+    text = json.dumps(read(path).judge.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def versions() -> dict[str, str]:
@@ -129,24 +129,24 @@ def versions() -> dict[str, str]:
 
 def _parsed(text: str, who: str) -> JudgeFile:
     try:
-        given = json.loads(text, parse_constant=_refuse_constant)
+        content = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise DeclarationError(f"{who}: is not JSON ({error}): cut off, or edited. Save the judge anew.") from None
-    if not isinstance(given, dict) or "format" not in given:
+        raise DeclarationError(f"{who}: is not JSON ({error}): truncated, or edited. Save the judge again.") from None
+    if not isinstance(content, dict) or "format" not in content:
         raise DeclarationError(f"{who}: field 'format' is missing, so it is no judge file. dicast compile writes one.")
-    if given["format"] not in (1, FORMAT):
-        told = given.get("versions")
-        writer = told.get("dicast", "another version") if isinstance(told, dict) else "another version"
+    if content["format"] not in (1, FORMAT):
+        writers = content.get("versions")
+        writer = writers.get("dicast", "another version") if isinstance(writers, dict) else "another version"
         raise DeclarationError(
-            f"{who}: format {given['format']!r} was written by dicast {writer}, and dicast {__version__} reads formats "
-            f"1 and {FORMAT}. Use the dicast that wrote it, or compile anew."
+            f"{who}: format {content['format']!r} was written by dicast {writer}, and dicast {__version__} reads "
+            f"formats 1 and {FORMAT}. Use the dicast that wrote it, or compile anew."
         )
-    is_old = given["format"] != FORMAT
+    is_old = content["format"] != FORMAT
     try:
-        file = JudgeFile.model_validate(given | {"format": FORMAT})
+        file = JudgeFile.model_validate(content | {"format": FORMAT})
         return file.model_copy(update={"judge": upgraded(file.judge)}) if is_old else file
     except ValidationError as error:
-        raise DeclarationError(f"{who}: {explain(error)} Mend the field, or save the judge anew.") from None
+        raise DeclarationError(f"{who}: {explain(error)} Fix the field, or save the judge again.") from None
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -1,7 +1,7 @@
-"""A judge as a record, and back: the program by name, and all that was learnt as data.
+"""A judge as a record, and back: the program by name, and everything learned as data.
 
-Nothing of a record is ever run: the registry builds the program, and the record fills it in. One that does not fit the
-program is refused with the field that does not.
+Nothing in a record is ever executed: the registry builds the program, and the record fills it in. A record that does
+not fit the program is refused with the field that does not.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any
 
 import dspy
 from dspy.predict.parameter import Parameter
-from pydantic import JsonValue, ValidationError
+from pydantic import Field, JsonValue, ValidationError
 
 from ..data.case import Record
 from ..data.readers import file_digest
@@ -36,38 +36,37 @@ COMPOSITES: dict[str, type[Panel | Cascade]] = {Panel.name: Panel, Cascade.name:
 class FieldRecord(Record):
     """One input or output of a signature, as it is put into words."""
 
-    name: str
-    prefix: str
-    description: str
+    name: str = Field(description="of the field in the signature")
+    prefix: str = Field(description="DSPy's heading of the field in a prompt")
+    description: str = Field(description="what the prompt says of the field")
 
 
 class StageRecord(Record):
-    """What can be learnt of one stage; `decisions` are DSPy's settings of outputs read from probabilities."""
+    """Everything that can be learned about one stage."""
 
-    instructions: str
-    fields: tuple[FieldRecord, ...]
-    demos: tuple[dict[str, JsonValue], ...] = ()
-    decisions: dict[str, JsonValue] = {}
+    instructions: str = Field(description="the task, as the prompt says it")
+    fields: tuple[FieldRecord, ...] = Field(description="the inputs and outputs, in order")
+    demos: tuple[dict[str, JsonValue], ...] = Field(default=(), description="examples, each with inputs and outputs")
+    decisions: dict[str, JsonValue] = Field(
+        default={}, description="DSPy's settings of outputs that are always read from probabilities"
+    )
 
 
 class JudgeRecord(Record):
-    """A judge, or with `members` a panel or a cascade.
+    """A judge, or with `members` a panel or a cascade."""
 
-    `declaration` is what the file of a YAML judge says; `files` are the SHA-256 of files that settings name; `learned`
-    is what the program's own parameters hold, such as priorities of criteria; `lm` is model strings by role, empty for
-    a judge without LMs of its own.
-    """
-
-    program: str
-    declaration: dict[str, JsonValue] | None = None
-    settings: dict[str, JsonValue] = {}
-    files: dict[str, str] = {}
-    stages: dict[str, StageRecord] = {}
-    learned: dict[str, dict[str, JsonValue]] = {}
-    lm: dict[str, str] = {}
-    head: Head | None = None
-    threshold: Probability | None = None
-    members: tuple["JudgeRecord", ...] = ()
+    program: str = Field(description="the registered name")
+    declaration: dict[str, JsonValue] | None = Field(default=None, description="the content of a YAML judge's file")
+    settings: dict[str, JsonValue] = Field(default={}, description="the parameters by name")
+    files: dict[str, str] = Field(default={}, description="SHA-256 of the files that settings name")
+    stages: dict[str, StageRecord] = Field(default={}, description="the stages by name")
+    learned: dict[str, dict[str, JsonValue]] = Field(
+        default={}, description="the program's other parameters, such as priorities of criteria"
+    )
+    lm: dict[str, str] = Field(default={}, description="model strings by role; empty without LMs")
+    head: Head | None = Field(default=None, description="fitted to labels; calibrates the verdict")
+    threshold: Probability | None = Field(default=None, description="verdicts of a lower certainty are abstained")
+    members: tuple["JudgeRecord", ...] = Field(default=(), description="of a panel or a cascade")
 
 
 def to_record(judge: Judge, lm: str | None = None) -> JudgeRecord:
@@ -148,13 +147,13 @@ def _program(record: JudgeRecord) -> Judge:
     try:
         return YamlJudge(JudgeDeclaration.model_validate(record.declaration))
     except ValidationError as error:
-        raise DeclarationError(f"field 'judge.declaration': {explain(error)} Mend it, or compile anew.") from None
+        raise DeclarationError(f"field 'judge.declaration': {explain(error)} Fix it, or compile anew.") from None
 
 
 def _as_declared(declaration: JudgeDeclaration) -> dict[str, Any]:
     """What a YAML_SUFFIXES file of this declaration would say."""
-    told = declaration.model_dump(mode="json", exclude_none=True)
-    return told | ({"scale": "{}..{}".format(*declaration.scale)} if declaration.scale else {})
+    fields = declaration.model_dump(mode="json", exclude_none=True)
+    return fields | ({"scale": "{}..{}".format(*declaration.scale)} if declaration.scale else {})
 
 
 def _is_file(setting: str) -> bool:
@@ -173,14 +172,14 @@ def _members(judge: Judge) -> list[Judge]:
 
 def _own(judge: Judge, kind: type[Parameter]) -> dict[str, Any]:
     """The judge's parameters of a kind by name, without those of its members."""
-    found = {name: value for name, value in judge.named_parameters() if isinstance(value, kind)}
-    return {name: value for name, value in found.items() if not name.startswith("members[")}
+    parameters = {name: value for name, value in judge.named_parameters() if isinstance(value, kind)}
+    return {name: value for name, value in parameters.items() if not name.startswith("members[")}
 
 
 def _learned(judge: Judge) -> dict[str, Any]:
     """The program's own parameters, such as priorities of criteria, by name."""
-    own = _own(judge, Parameter).items()
-    return {name: value for name, value in own if not isinstance(value, HParam | dspy.Predict)}
+    parameters = _own(judge, Parameter).items()
+    return {name: value for name, value in parameters if not isinstance(value, HParam | dspy.Predict)}
 
 
 def _stages(judge: Judge) -> dict[str, Stage]:
@@ -191,10 +190,10 @@ def _stages(judge: Judge) -> dict[str, Stage]:
 
 def _saved_stage(stage: Stage) -> StageRecord:
     state = stage.ask.dump_state()
-    told = zip(stage.ask.signature.fields, state["signature"]["fields"], strict=True)
+    described = zip(stage.ask.signature.fields, state["signature"]["fields"], strict=True)
     return StageRecord(
         instructions=state["signature"]["instructions"],
-        fields=tuple(FieldRecord(name=name, **one) for name, one in told),
+        fields=tuple(FieldRecord(name=name, **field) for name, field in described),
         demos=tuple(as_json(demo) for demo in stage.plain_demos()),
         decisions=as_json(state.get("fields", {})),
     )
@@ -203,25 +202,27 @@ def _saved_stage(stage: Stage) -> StageRecord:
 def _fill_stages(judge: Judge, record: JudgeRecord) -> None:
     stages = _stages(judge)
     _same("stages", stages, record.stages)
-    for name, kept in record.stages.items():
+    for name, saved_stage in record.stages.items():
         ask = stages[name].ask
         # DSPy tells the fields of a saved signature apart by their position alone; here they are named.
-        told = {one.name: {"prefix": one.prefix, "description": one.description} for one in kept.fields}
-        _same(f"stages.{name}.fields", ask.signature.fields, told)
-        fields = [told[field] for field in ask.signature.fields]
+        described = {
+            field.name: {"prefix": field.prefix, "description": field.description} for field in saved_stage.fields
+        }
+        _same(f"stages.{name}.fields", ask.signature.fields, described)
+        fields = [described[field] for field in ask.signature.fields]
         state: dict[str, Any] = {
             "traces": [],
             "train": [],
-            "demos": [dict(demo) for demo in kept.demos],
-            "signature": {"instructions": kept.instructions, "fields": fields},
-            "fields": kept.decisions,
+            "demos": [dict(demo) for demo in saved_stage.demos],
+            "signature": {"instructions": saved_stage.instructions, "fields": fields},
+            "fields": saved_stage.decisions,
             "lm": None,
         }
         try:
             ask.load_state(state)
         except (ValueError, TypeError) as error:
             raise DeclarationError(
-                f"field 'judge.stages.{name}.decisions': {error}. Mend it, or compile anew."
+                f"field 'judge.stages.{name}.decisions': {error}. Fix it, or compile anew."
             ) from None
 
 
@@ -232,7 +233,7 @@ def _fill_learned(judge: Judge, record: JudgeRecord) -> None:
         try:
             learned[name].load_state(state)
         except (KeyError, ValueError, TypeError) as error:
-            raise DeclarationError(f"field 'judge.learned.{name}': {error!r}. Mend it, or compile anew.") from None
+            raise DeclarationError(f"field 'judge.learned.{name}': {error!r}. Fix it, or compile anew.") from None
 
 
 def _same(field: str, ours: Iterable[str], theirs: Iterable[str]) -> None:

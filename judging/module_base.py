@@ -12,7 +12,7 @@ from .stage import Stage
 
 
 class StagedModule(dspy.Module):
-    """What every program can be told.
+    """Base of judges and preparations: binds LMs by role, gets and sets parameters by name.
 
     Attributes:
         name: the registry's name of the program.

@@ -108,9 +108,9 @@ def pool(verdicts: Sequence[Verdict], how: str, candidates: int) -> dict[str, An
             raise DeclarationError(
                 "panel: pool=probability needs distributions, and a member gives none. Use majority."
             )
-        told: list[Mapping[str, float]] = [verdict.distribution or {} for verdict in verdicts]
-        labels = sorted({label for distribution in told for label in distribution})
-        shares = {label: _mean([one.get(label, 0.0) for one in told]) for label in labels}
+        distributions: list[Mapping[str, float]] = [verdict.distribution or {} for verdict in verdicts]
+        labels = sorted({label for distribution in distributions for label in distribution})
+        shares = {label: _mean([distribution.get(label, 0.0) for distribution in distributions]) for label in labels}
         if candidates == 1:
             return {"scores": scores, "distribution": shares, "certainty": max(shares.values())}
     top = [name for name, share in shares.items() if share == max(shares.values())]

@@ -129,8 +129,10 @@ def _checked_inputs(signature: type[dspy.Signature], who: str, fills: Collection
             )
     texts = tuple(sorted({*PAIR, *SINGLE} & set(inputs)))
     if texts not in (PAIR, SINGLE):
-        held = ", ".join(texts) or "no response"
-        raise DeclarationError(f"{who}: its inputs hold {held}. Take response alone, or response_a and response_b.")
+        texts_found = ", ".join(texts) or "no response"
+        raise DeclarationError(
+            f"{who}: its inputs hold {texts_found}. Take response alone, or response_a and response_b."
+        )
     return inputs
 
 

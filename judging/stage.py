@@ -170,10 +170,10 @@ class Stage(dspy.Module):
                     f"model {lm.model!r}: no API key. Set {keys} in the environment or in .env."
                 ) from error
             except PERMANENT_ERRORS as error:
-                told = _one_line(error)
+                text = _one_line(error)
                 if isinstance(error, lm_errors.LMAuthError) and not self.trusted:
-                    told += f" A judge file names this address, so no key was sent. To send it: --lm {self.model}"
-                raise ModelError(f"model {lm.model!r}: {told}") from error
+                    text += f" A judge file names this address, so no key was sent. To send it: --lm {self.model}"
+                raise ModelError(f"model {lm.model!r}: {text}") from error
             except lm_errors.ContextWindowExceededError as error:
                 raise ContextOverflow(f"stage {self.role!r}: {_one_line(error)}") from error
             except lm_errors.LMError as error:
@@ -217,9 +217,9 @@ class Stage(dspy.Module):
         answer = str(getattr(problem, "lm_response", "") or "")
         if is_refusal(answer):
             raise Refusal(f"stage {self.role!r}: the model declined {self.attempts} times ({_shorten(answer)!r}).")
-        told = f"answered {_shorten(answer)!r}" if answer else f"gave an unusable answer: {_shorten(str(problem))}"
+        text = f"answered {_shorten(answer)!r}" if answer else f"gave an unusable answer: {_shorten(str(problem))}"
         raise ParseFailure(
-            f"stage {self.role!r}: the model {told}, {self.attempts} times; the form was not the one asked for."
+            f"stage {self.role!r}: the model {text}, {self.attempts} times; the form was not the one asked for."
         )
 
     def plain_output(self, name: str, value: Any) -> Any:

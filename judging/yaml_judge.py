@@ -1,6 +1,6 @@
-"""A judge declared in YAML, for people who write no Python: instructions, criteria, a scale.
+"""A judge declared in YAML, without Python: instructions, criteria, a scale.
 
-Each criterion is a question of its own, asked at once with the others, and is merged with its weight.
+Each criterion is a separate question; all are asked concurrently and merged by weight.
 """
 
 from collections.abc import Mapping
@@ -23,17 +23,17 @@ MOST_SCORES = 101  # 0..100; every score is listed in the schema of the answer
 NEEDS = "It needs `judges`, `instructions` and `criteria`; `scale` or `levels` for texts (docs/your-own-judge.md)."
 
 
-class Criterion(Record):
-    """One quality, what it means, and how much it weighs beside the others; plain words are a criterion too."""
+class WeightedCriterion(Record):
+    """One quality to judge by; a YAML file may also give just its name."""
 
-    name: NonEmpty
-    description: Text = ""
-    weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    name: NonEmpty = Field(description="the quality, in a few words")
+    description: Text = Field(default="", description="what it means")
+    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False, description="relative to the other criteria")
 
     @model_validator(mode="before")
     @classmethod
-    def _plain_words(cls, given: Any) -> Any:
-        return {"name": given} if isinstance(given, str) else given
+    def _from_name(cls, value: Any) -> Any:
+        return {"name": value} if isinstance(value, str) else value
 
     @property
     def text(self) -> str:
@@ -41,27 +41,31 @@ class Criterion(Record):
 
 
 class JudgeDeclaration(Record):
-    """What the file says. `scale` is the lowest and the highest score; `levels` names the scores 1, 2, ... instead."""
+    """The content of a YAML file that declares a judge."""
 
-    name: NonEmpty
-    judges: Literal["pairs", "texts"]
-    instructions: NonEmpty
-    criteria: Annotated[tuple[Criterion, ...], Field(min_length=1)]
-    scale: tuple[int, int] | None = None
-    levels: Annotated[tuple[NonEmpty, ...], Field(min_length=2, max_length=MOST_LEVELS)] | None = None
-    tie: bool = False
-    profile: bool = False
-    explain: bool = False
-    readout: Literal["generate", "probability"] = "generate"
-    order: Literal["one", "both"] = "both"
-    tie_threshold: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    name: NonEmpty = Field(description="the judge's name in verdicts and messages")
+    judges: Literal["pairs", "texts"] = Field(description="what it judges; texts are scored one at a time")
+    instructions: NonEmpty = Field(description="the task, in words")
+    criteria: tuple[WeightedCriterion, ...] = Field(min_length=1, description="each is a separate question")
+    scale: tuple[int, int] | None = Field(default=None, description="the lowest and the highest score")
+    levels: Annotated[tuple[NonEmpty, ...], Field(min_length=2, max_length=MOST_LEVELS)] | None = Field(
+        default=None, description="names of the scores 1, 2, ..., in place of `scale`"
+    )
+    tie: bool = Field(default=False, description="whether letters include C, equally good")
+    profile: bool = Field(default=False, description="whether the person's profile is shown")
+    explain: bool = Field(default=False, description="whether a written verdict follows an explanation")
+    readout: Literal["generate", "probability"] = Field(default="generate", description="how the answer is read")
+    order: Literal["one", "both"] = Field(default="both", description="the orders in which a pair is shown")
+    tie_threshold: float = Field(
+        default=0.0, ge=0, allow_inf_nan=False, description="margins up to this are ties, in points or log-odds"
+    )
 
     @field_validator("scale", mode="before")
     @classmethod
-    def _whole_numbers(cls, given: Any) -> tuple[int, int] | None:
-        if given is None:
+    def _integers(cls, value: Any) -> tuple[int, int] | None:
+        if value is None:
             return None
-        lo, hi = parse_scale(str(given))
+        lo, hi = parse_scale(str(value))
         if lo != int(lo) or hi != int(hi) or hi - lo >= MOST_SCORES:
             raise ValueError(f"give whole numbers, at most {MOST_SCORES} of them, as in 1..5")
         return int(lo), int(hi)
@@ -84,7 +88,7 @@ class JudgeDeclaration(Record):
         names = [criterion.name.casefold() for criterion in self.criteria]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice:
-            raise ValueError(f"criterion {twice!r} stands there twice; keep one of them")
+            raise ValueError(f"criterion {twice!r} is there twice; keep one of them")
         return self
 
     @property
@@ -110,10 +114,12 @@ class YamlJudge(SignatureJudge):
         self.declaration, self.criteria = declaration, declaration.criteria
 
     def assess(self, case: Case) -> Verdict:
-        found = concurrently(lambda one: self.findings(case, one.name, criterion=one.text), self.criteria)
+        results = concurrently(
+            lambda criterion: self.findings(case, criterion.name, criterion=criterion.text), self.criteria
+        )
         weighted = [
             finding.model_copy(update={"weight": criterion.weight})
-            for criterion, findings in zip(self.criteria, found, strict=True)
+            for criterion, findings in zip(self.criteria, results, strict=True)
             for finding in findings
         ]
         return self.verdict(case, weighted)
@@ -126,15 +132,15 @@ def read_judge(path: str) -> YamlJudge:
         DeclarationError: the file cannot be read, is not YAML, or declares no judge.
     """
     try:
-        given = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise DeclarationError(f"judge {path}: cannot be read ({error.strerror}). Give a YAML file.") from None
     except (yaml.YAMLError, ValueError) as error:  # ValueError: not UTF-8, or a date that is none
-        raise DeclarationError(f"judge {path}: not YAML ({' '.join(str(error).split())}). Mend the file.") from None
-    if not isinstance(given, Mapping):
+        raise DeclarationError(f"judge {path}: not YAML ({' '.join(str(error).split())}). Fix the file.") from None
+    if not isinstance(content, Mapping):
         raise DeclarationError(f"judge {path}: holds no fields. {NEEDS}")
     try:
-        return YamlJudge(JudgeDeclaration.model_validate({"name": Path(path).stem, **given}))
+        return YamlJudge(JudgeDeclaration.model_validate({"name": Path(path).stem, **content}))
     except ValidationError as error:
         raise DeclarationError(f"judge {path}: {explain(error)} {NEEDS}") from None
 
@@ -151,10 +157,10 @@ def signature_of(declaration: JudgeDeclaration) -> type[dspy.Signature]:
     if declaration.explain:
         fields["explanation"] = (str, dspy.OutputField(desc="one or two sentences that say why"))
     task, verdict = _scored(declaration) if declaration.ends else _lettered(declaration)
-    made: type[dspy.Signature] = dspy.Signature(
+    signature: type[dspy.Signature] = dspy.Signature(
         fields | verdict, f"{declaration.instructions}\n{task}", signature_name="Declared"
     )
-    return made
+    return signature
 
 
 def _scored(declaration: JudgeDeclaration) -> tuple[str, dict[str, Any]]:
@@ -164,8 +170,8 @@ def _scored(declaration: JudgeDeclaration) -> tuple[str, dict[str, Any]]:
     named = ", ".join(f"{level} {name}" for level, name in enumerate(declaration.levels or (), start=1))
     scale = f": {named}" if named else f", from {lo} (worst) to {hi} (best)"
     kind: Any = Literal[tuple(range(lo, hi + 1))]
-    asked = dict(zip(SCORES, ("response A", "response B"), strict=True)) if is_pair else {"score": "the response"}
-    outputs = {name: (kind, dspy.OutputField(desc=f"How good is {it} by the criterion?")) for name, it in asked.items()}
+    texts = dict(zip(SCORES, ("response A", "response B"), strict=True)) if is_pair else {"score": "the response"}
+    outputs = {name: (kind, dspy.OutputField(desc=f"How good is {it} by the criterion?")) for name, it in texts.items()}
     return f"Score {'both responses' if is_pair else 'the response'} by the criterion alone{scale}.", outputs
 
 

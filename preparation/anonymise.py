@@ -46,17 +46,17 @@ class Anonymise(Preparation):
 
     def prepare(self, case: Case) -> Case:
         passages = texts_of(case)
-        found = concurrently(lambda passage: self._names(*passage), passages.items())
-        names = dict(zip(passages, found, strict=True))
-        told = {
-            "replaced": dict(sorted(sum((one.replaced for one in found), Counter[str]()).items())),
-            "suspects": sorted({word for one in found for word in one.suspects()}),
+        replacements = concurrently(lambda passage: self._names(*passage), passages.items())
+        names = dict(zip(passages, replacements, strict=True))
+        record = {
+            "replaced": dict(sorted(sum((text.replaced for text in replacements), Counter[str]()).items())),
+            "suspects": sorted({word for text in replacements for word in text.suspects()}),
         }
         return rewritten(
             case,
             lambda text: names[text].apply(text),
             lambda review: names[review.text].apply(review.comment),
-            anonymised=told,
+            anonymised=record,
         )
 
     def _names(self, text: str, comments: list[str]) -> Names:

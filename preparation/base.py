@@ -55,13 +55,13 @@ class Chain(Preparation):
 
 def texts_of(case: Case) -> dict[str, list[str]]:
     """Every different text of the case, each with the comments on it."""
-    found: dict[str, list[str]] = {candidate.text: [] for candidate in case.candidates}
+    texts: dict[str, list[str]] = {candidate.text: [] for candidate in case.candidates}
     if isinstance(case.profile, Reviewer):
         for review in case.profile.reviews:
-            found.setdefault(review.text, []).append(review.comment)
-        for one in case.profile.comparisons:
-            found |= {text: found.get(text, []) for text in (one.response_a, one.response_b)}
-    return found
+            texts.setdefault(review.text, []).append(review.comment)
+        for comparison in case.profile.comparisons:
+            texts |= {text: texts.get(text, []) for text in (comparison.response_a, comparison.response_b)}
+    return texts
 
 
 def rewritten(
@@ -71,15 +71,17 @@ def rewritten(
     **meta: Any,
 ) -> Case:
     """The case with each text, and each comment of a review, replaced by what the functions give; `meta` is added."""
-    candidates = tuple(one.model_copy(update={"text": text(one.text)}) for one in case.candidates)
+    candidates = tuple(candidate.model_copy(update={"text": text(candidate.text)}) for candidate in case.candidates)
     profile = case.profile
     if isinstance(profile, Reviewer):
         reviews = tuple(
             Review(text=text(review.text), comment=comment(review), score=review.score) for review in profile.reviews
         )
         comparisons = tuple(
-            Comparison(response_a=text(one.response_a), response_b=text(one.response_b), label=one.label)
-            for one in profile.comparisons
+            Comparison(
+                response_a=text(comparison.response_a), response_b=text(comparison.response_b), label=comparison.label
+            )
+            for comparison in profile.comparisons
         )
         profile = profile.model_copy(update={"reviews": reviews, "comparisons": comparisons})
     return case.model_copy(update={"candidates": candidates, "profile": profile, "meta": case.meta | meta})

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from .pseudonyms import CALENDAR, PLAIN, TITLES, invented
 
-WORD = re.compile(r"(?:[^\W_][\u0300-\u036f]*)+")  # a letter may carry accents of its own
+WORD = re.compile(r"(?:[^\W_][\u0300-\u036f]*)+")  # a letter may carry combining accents
 START, END = r"(?<![^\W_])(?<![\u0300-\u036f])", r"(?![^\W_]|[\u0300-\u036f])"
 BETWEEN = r"[\s'’.\-]{1,3}"  # the words of a name
 POSSESSIVE = re.compile(r"['’]s?\s*$")
@@ -27,15 +27,15 @@ class Names:
 
     def __init__(self, text: str, comments: Sequence[str] = ()) -> None:
         self.bodies = [text, *comments]
-        self.standing = {word for body in self.bodies for word in WORD.findall(body)}
-        self.common = {word for word in self.standing if word.islower()}
+        self.words = {word for body in self.bodies for word in WORD.findall(body)}
+        self.common = {word for word in self.words if word.islower()}
         self.replaced: Counter[str] = Counter()
         self._inside = {word.group() for body in self.bodies for word in inside_sentences(body)}
-        self._taken = {word.casefold() for word in self.standing}
+        self._taken = {word.casefold() for word in self.words}
         self._words: dict[str, str] = {}
         self._phrases: dict[tuple[str, ...], list[str]] = {}
         self._cleared: set[str] = set()
-        self._spare = {given: invented(text, given=given) for given in (True, False)}
+        self._spare = {given_name: invented(text, given_name=given_name) for given_name in (True, False)}
 
     def add(self, name: str, kind: str, replacement: str) -> None:
         """Replace a name from now on; what does not stand in the text, or is no name, is passed over.
@@ -47,12 +47,12 @@ class Names:
         if not words or not any(_pattern(form).search(body) for form in (words, capitals) for body in self.bodies):
             return
         fitted, last, known = _fitted(words, replacement), len(words) - 1, len(self._words) + len(self._phrases)
-        own = [self._may_stand_alone(word, kind, whole=not last) for word in words]
-        if any(own):
+        replaced_alone = [self._may_stand_alone(word, kind, whole=not last) for word in words]
+        if any(replaced_alone):
             for place, word in enumerate(words):
-                if own[place] and word not in self._words:
-                    given = kind == "person" and (place < last or not last)
-                    self._replace(word, self._free(fitted[place], given), plural=kind == "person")
+                if replaced_alone[place] and word not in self._words:
+                    given_name = kind == "person" and (place < last or not last)
+                    self._replace(word, self._free(fitted[place], given_name), plural=kind == "person")
         elif last and any(map(_nameable, words)) and words not in self._phrases:  # The Red Lion, where lions are red
             new = [self._free(fitted[place], False) if _nameable(word) else word for place, word in enumerate(words)]
             self._phrases |= {capitals: [word.upper() for word in new], words: new}
@@ -83,16 +83,16 @@ class Names:
         They stand capitalised inside a sentence and never in lower case, were put in place by nobody, and are neither
         plain words nor days and months.
         """
-        made = {*self._words.values(), *(word for new in self._phrases.values() for word in new)}
-        known = made | self._cleared
-        found: dict[str, str] = {}
+        replacements = {*self._words.values(), *(word for new in self._phrases.values() for word in new)}
+        known = replacements | self._cleared
+        suspects: dict[str, str] = {}
         for body in map(self.apply, self.bodies):
             for match in inside_sentences(body):
                 word = match.group()
-                plain = {word.lower()} & (self.common | PLAIN | CALENDAR)
-                if not (plain or word in known or word in found or word.isupper()):
-                    found[word] = " ".join(body[max(0, match.start() - AROUND) : match.end() + AROUND].split())
-        return found
+                ordinary = {word.lower()} & (self.common | PLAIN | CALENDAR)
+                if not (ordinary or word in known or word in suspects or word.isupper()):
+                    suspects[word] = " ".join(body[max(0, match.start() - AROUND) : match.end() + AROUND].split())
+        return suspects
 
     def _may_stand_alone(self, word: str, kind: str, *, whole: bool) -> bool:
         """Whether the word is replaced wherever it stands; a common word (university) is not, but for people (Will)."""
@@ -104,17 +104,17 @@ class Names:
         """Replace the word, in capitals as well unless those may be a common word's, and a family's plural."""
         ends = (("", ""), *((end, _plural(new)) for end in ("s", "es"))) if plural else (("", ""),)
         for end, ending in ends:
-            for old in sorted(self.standing - self._words.keys()):
+            for old in sorted(self.words - self._words.keys()):
                 is_common = old.lower() in self.common
                 if old.lower() == (word + end).lower() and old[0].isupper() and (old == word or not is_common):
                     self._words[old] = (new + ending).upper() if old.isupper() else new + ending
         self._taken |= {new.casefold(), (new + _plural(new)).casefold()}
 
-    def _free(self, proposed: str, given: bool) -> str:
+    def _free(self, proposed: str, given_name: bool) -> str:
         """The proposed word where nothing speaks against it, else an invented one."""
         if proposed.isalpha() and _nameable(proposed) and self._is_free(proposed):
             return proposed
-        return next(name for name in self._spare[given] if self._is_free(name))
+        return next(name for name in self._spare[given_name] if self._is_free(name))
 
     def _is_free(self, word: str) -> bool:
         return not {word.casefold(), (word + _plural(word)).casefold()} & self._taken
@@ -133,11 +133,11 @@ def inside_sentences(text: str) -> Iterator[re.Match[str]]:
     before: re.Match[str] | None = None
     for word in WORD.finditer(text):
         if before is not None and word.group()[0].isupper():
-            gap, last = text[before.end() : word.start()], before.group()
-            abbreviated = re.fullmatch(r"\.\s*", gap) and (
+            between, last = text[before.end() : word.start()], before.group()
+            abbreviated = re.fullmatch(r"\.\s*", between) and (
                 last.lower() in TITLES or (len(last) == 1 and last.isupper())
             )
-            if abbreviated or not OPENING.search(gap):
+            if abbreviated or not OPENING.search(between):
                 yield word
         before = word
 
@@ -151,10 +151,10 @@ def _fitted(words: Sequence[str], replacement: str) -> list[str]:
     new: Iterable[str] = WORD.findall(replacement)
     if len(list(new)) == len(words):
         return list(new)
-    fresh, wanted = [word for word in new if _nameable(word)], [word for word in words if _nameable(word)]
-    if len(fresh) != len(wanted):
+    new_names, old_names = [word for word in new if _nameable(word)], [word for word in words if _nameable(word)]
+    if len(new_names) != len(old_names):
         return [""] * len(words)
-    rest = iter(fresh)
+    rest = iter(new_names)
     return [next(rest) if _nameable(word) else word for word in words]
 
 

@@ -1,4 +1,4 @@
-"""Invented names for people and places, and the words that are no name of their own."""
+"""Invented names for people and places, and words that are no names by themselves."""
 
 import random
 from collections.abc import Iterator
@@ -40,14 +40,14 @@ CALENDAR = frozenset(_words(
 ))  # fmt: skip
 
 
-def invented(text: str, *, given: bool) -> Iterator[str]:
+def invented(text: str, *, given_name: bool) -> Iterator[str]:
     """Names without end, in an order that the text decides; given names first where `given`."""
-    generator = random.Random(f"{digest(text)}/{given}")
-    made = [head + tail for head, tail in product(HEADS, TAILS)]
-    generator.shuffle(made)
-    yield from generator.sample(GIVEN, len(GIVEN)) if given else ()
-    yield from made
+    generator = random.Random(f"{digest(text)}/{given_name}")
+    names = [head + tail for head, tail in product(HEADS, TAILS)]
+    generator.shuffle(names)
+    yield from generator.sample(GIVEN, len(GIVEN)) if given_name else ()
+    yield from names
     tails = TAILS
     while True:
-        yield from (name + tail for name, tail in product(made, tails))
+        yield from (name + tail for name, tail in product(names, tails))
         tails = [first + second for first, second in product(tails, TAILS)]

@@ -1,4 +1,4 @@
-"""Long texts are summarised before they are judged, so that a text which a model knows by heart is told anew.
+"""Long texts are summarised before they are judged, against contamination: the model may know the text by heart.
 
 PerSE, arXiv 2310.03304, section 4. Comments stay as their reviewer wrote them.
 """
@@ -45,17 +45,17 @@ class Summarise(Preparation):
     def __init__(self, *, words: int = 150) -> None:
         super().__init__()
         self.words = HParam(words, least=1)
-        self.summarise = Stage(signatures.Summarise, "summary")
+        self.summarise = Stage(signatures.SummariseText, "summary")
 
     def prepare(self, case: Case) -> Case:
         long = [text for text in texts_of(case) if count_words(text) > self.words.value]
         summaries = dict(zip(long, concurrently(self._summary, long), strict=True))
-        told = {
+        record = {
             "texts": len(long),
             "words_before": sum(map(count_words, long)),
             "words_after": sum(map(count_words, summaries.values())),
         }
-        return rewritten(case, lambda text: summaries.get(text, text), summarised=told)
+        return rewritten(case, lambda text: summaries.get(text, text), summarised=record)
 
     def _summary(self, text: str) -> str:
         stage = copy.copy(self.summarise)  # what makes a summary usable depends on the text

@@ -78,7 +78,11 @@ class ReviewerAverage(Judge):
         if not isinstance(case.profile, Reviewer):
             raise DeclarationError(f"judge 'reviewer-average': case {case.id!r} has no reviewer.")
         judged = {candidate.text for candidate in case.candidates}
-        earlier = [one for one in case.profile.comparisons if not {one.response_a, one.response_b} & judged]
+        earlier = [
+            comparison
+            for comparison in case.profile.comparisons
+            if not {comparison.response_a, comparison.response_b} & judged
+        ]
         if case.is_pair and earlier:
             choices = Counter(comparison.label for comparison in earlier)
             top = [label for label, n in choices.items() if n == max(choices.values())]
@@ -124,11 +128,11 @@ class MatrixFactorisation(FittedJudge):
         known = [(case.profile, case.candidates) for case in cases if isinstance(case.profile, Reviewer)]
         judged = {(reviewer.id, candidate.text) for reviewer, candidates in known for candidate in candidates}
         reviewers = [reviewer for reviewer, _ in known]
-        ratings = {(one.id, review.text): review.score for one in reviewers for review in one.reviews}
+        ratings = {(reviewer.id, review.text): review.score for reviewer in reviewers for review in reviewer.reviews}
         ratings = {key: score for key, score in ratings.items() if key not in judged}
         if not ratings:
             raise DeclarationError("judge 'matrix-factorisation': no case has a reviewer's history.")
-        scales = {one.scale for one in reviewers}
+        scales = {reviewer.scale for reviewer in reviewers}
         if len(scales) > 1:
             raise DeclarationError(f"judge 'matrix-factorisation': histories on several scales, {sorted(scales)}.")
         self.model = fit_ratings(ratings, scales.pop(), factors=self.factors.value, seed=self.seed.value)

@@ -1,8 +1,8 @@
-"""Which criteria decide: learned from labelled verdicts, so that fewer branches need to be asked.
+"""Rank criteria by how well each predicts human preferences, learned from labelled verdicts.
 
 Fennec (arXiv 2405.12163, limitations) leaves the ranking of its branches open. Criteria are written anew for every
 request; what recurs is their head, the words before the colon ("accuracy: every fact is right"). A head's priority is
-the share of labelled pairs on which the criterion by itself names the human winner, shrunk towards one half.
+the proportion of labelled pairs on which the criterion by itself names the human winner, shrunk towards one half.
 """
 
 from collections import defaultdict
@@ -32,8 +32,8 @@ class Priorities(Parameter):
             if human is None:
                 continue
             for criterion in dict.fromkeys(f.criterion for f in verdict.findings if not f.is_factor):
-                own = margin([f for f in verdict.findings if f.criterion == criterion and not f.is_factor])
-                right[head(criterion)].append(0.5 if own * human == 0 else float(own * human > 0))
+                difference = margin([f for f in verdict.findings if f.criterion == criterion and not f.is_factor])
+                right[head(criterion)].append(0.5 if difference * human == 0 else float(difference * human > 0))
         self.shares = {name: (sum(hits) + PRIOR) / (len(hits) + 2 * PRIOR) for name, hits in sorted(right.items())}
 
     def sorted(self, criteria: Sequence[str]) -> list[str]:

@@ -18,7 +18,7 @@ from ..errors import DeclarationError
 from ..judging.delimiters import unfenced
 from ..judging.evidence import ScoreReading, side_by_side
 from ..judging.hparam import HParam
-from ..judging.judge import Judge, PresentedCase, in_case_order, orders, present, verdict_of
+from ..judging.judge import LearningJudge, PresentedCase, in_case_order, orders, present, verdict_of
 from ..judging.question import READOUTS, Answer, Question
 from ..judging.registry import register
 from ..judging.stage import Stage
@@ -39,7 +39,7 @@ MARKS = " -*\t\n"  # of a list, around a criterion
     inputs="pairs",
     calls="1 + N + 2N",
 )
-class Fennec(Judge):
+class Fennec(LearningJudge):
     """Judges a pair criterion by criterion, or with `single` each candidate alone.
 
     Calls for one pair in both orders, generated: 1 + N guidelines + 2 N judgments (N branches). The probability
@@ -117,8 +117,8 @@ class Fennec(Judge):
 
     def assess(self, case: Case) -> Verdict:
         criteria = self._criteria(present(case))
-        alone = self.single.value or not case.is_pair
-        branch = self._alone if alone else self._compared
+        separately = self.single.value or not case.is_pair
+        branch = self._alone if separately else self._compared
         findings = _flat(concurrently(lambda criterion: branch(case, criterion), criteria))
         verdict = verdict_of(case, findings, tie_threshold=self.tie_threshold.value)
         if self.correct:
@@ -199,9 +199,9 @@ class Fennec(Judge):
         shown = present(case)
 
         def mean_alone(text: str) -> float:
-            one = case.model_copy(update={"candidates": (Candidate(text=text),), "label": None, "votes": ()})
-            found = _flat(concurrently(lambda criterion: self._alone(one, criterion), criteria))
-            return math.fsum(finding.scores[0] for finding in found if finding.scores) / len(found)
+            single_text = case.model_copy(update={"candidates": (Candidate(text=text),), "label": None, "votes": ()})
+            results = _flat(concurrently(lambda criterion: self._alone(single_text, criterion), criteria))
+            return math.fsum(finding.scores[0] for finding in results if finding.scores) / len(results)
 
         def correct(index: int) -> Correction | None:
             weak = [finding for finding in findings if finding.scores and finding.scores[index] < WEAK_BELOW]
@@ -213,11 +213,11 @@ class Fennec(Judge):
             answer = self.rewrite(request=shown.request, response=shown.responses[index], judgments=judgments)
             text = unfenced(answer.corrected)
             names = tuple(dict.fromkeys(finding.criterion for finding in weak))
-            made = Correction(candidate=index, text=text, criteria=names)
+            correction = Correction(candidate=index, text=text, criteria=names)
             if not self.rejudge.value:
-                return made
+                return correction
             before, after = concurrently(mean_alone, (case.candidates[index].text, text))
-            return made.model_copy(update={"before": before, "after": after})
+            return correction.model_copy(update={"before": before, "after": after})
 
         fixes = concurrently(correct, range(len(case.candidates)))
         return tuple(fix for fix in fixes if fix is not None)
@@ -228,8 +228,8 @@ def _kept_counts(judge: Fennec) -> Sequence[int]:
     return [count for count in (0, 1, 2, 3) if count < judge.branches.value]
 
 
-def _flat(found: Iterable[list[Finding]]) -> list[Finding]:
-    return [finding for findings in found for finding in findings]
+def _flat(results: Iterable[list[Finding]]) -> list[Finding]:
+    return [finding for findings in results for finding in findings]
 
 
 def _explanation(answer: Answer, order: Order) -> str:

@@ -75,7 +75,7 @@ class Choose(Judge):
             by_text.setdefault(case.candidates[index].text, []).append(share)
         # Equal texts share what was given to either, so that none is preferred to its like.
         by_candidate = {
-            str(name): math.fsum(given := by_text[candidate.text]) / len(given)
+            str(name): math.fsum(probabilities := by_text[candidate.text]) / len(probabilities)
             for name, candidate in zip(names, case.candidates, strict=True)
         }
         finding = Finding(criterion="the model's own choice", distribution=by_candidate, coverage=coverage)

@@ -2,7 +2,7 @@
 
 `perse` writes the review that the reviewer would write of a text, and the score 1..10 from it; `perse-pairwise` says
 which of two texts the reviewer prefers by an aspect. What of the history is shown is drawn by seed, and never holds the
-texts to judge; what a cap on words cuts away is told in the verdict's notes.
+texts to judge; what a word limit removes is named in the verdict's notes.
 """
 
 from dataclasses import replace
@@ -64,10 +64,10 @@ class FromHistory(Judge):
         texts = [candidate.text for candidate in case.candidates]
         drawn = history(reviewer, k=self.k.value, seed=self.seed.value, shuffle=self.shuffle.value, unseen=texts)
         shown = self.shown(drawn)
-        found = len(shown.comparisons) or len(shown.reviews)
-        few = [f"profile: {found} of {self.k.value} wanted are known"] if found < self.k.value else []
-        kept, cuts = capped(shown, words=int(self.max_words.value) - self.words_to_judge(texts))
-        return kept, [*few, *cuts]
+        known = len(shown.comparisons) or len(shown.reviews)
+        few = [f"profile: {known} of {self.k.value} wanted are known"] if known < self.k.value else []
+        capped_reviewer, cuts = capped(shown, words=int(self.max_words.value) - self.words_to_judge(texts))
+        return capped_reviewer, [*few, *cuts]
 
     def shown(self, reviewer: Reviewer) -> Reviewer:
         """The part of the history that this judge reads."""
@@ -132,8 +132,8 @@ class Perse(FromHistory):
     def assess(self, case: Case) -> Verdict:
         reviewer, notes = self.known(case)
         scale = self._scale(reviewer.scale)
-        told = fenced(profile_text(_on_scale(reviewer, ASKED)))
-        readings = concurrently(lambda text: self._read(told, text, scale), present(case).responses)
+        history_text = fenced(profile_text(_on_scale(reviewer, ASKED)))
+        readings = concurrently(lambda text: self._read(history_text, text, scale), present(case).responses)
         finding = side_by_side("as the reviewer would", readings)
         return verdict_of(case, [finding], notes=notes, tie_threshold=self.tie_threshold.value)
 
@@ -141,18 +141,18 @@ class Perse(FromHistory):
         of_texts = reviewer.model_copy(update={"comparisons": ()})
         return of_texts if self.comments.value else without_comments(of_texts)
 
-    def _read(self, told: str, text: str, scale: Scale) -> ScoreReading:
+    def _read(self, history_text: str, text: str, scale: Scale) -> ScoreReading:
         if self.readout.value == "generate" and self.comment_first.value:
-            answer = self.review_and_score(history=told, text=text)
+            answer = self.review_and_score(history=history_text, text=text)
             return ScoreReading(rescaled(answer.score, ASKED, scale), explanation=answer.review.strip())
-        review = self.write_review(history=told, text=text).review.strip() if self.comment_first.value else ""
-        scored: Answer = self.score(readout=self.readout.value, history=told, text=text, review=fenced(review))
+        review = self.write_review(history=history_text, text=text).review.strip() if self.comment_first.value else ""
+        scored: Answer = self.score(readout=self.readout.value, history=history_text, text=text, review=fenced(review))
         reading = scored.reading("score", review)
         return replace(reading, score=rescaled(reading.score, ASKED, scale))
 
-    def _scale(self, own: Scale) -> Scale:
+    def _scale(self, reviewer_scale: Scale) -> Scale:
         try:
-            return own if self.scale.value == OWN else parse_scale(self.scale.value)
+            return reviewer_scale if self.scale.value == OWN else parse_scale(self.scale.value)
         except ValueError as error:
             raise DeclarationError(f"judge 'perse', scale: {error}, or 'own'.") from None
 
@@ -201,8 +201,8 @@ class PersePairwise(FromHistory):
 
     def assess(self, case: Case) -> Verdict:
         reviewer, notes = self.known(case)
-        told = fenced(profile_text(reviewer))
-        findings = concurrently(lambda order: self._compare(case, told, order), orders(self.order.value))
+        history_text = fenced(profile_text(reviewer))
+        findings = concurrently(lambda order: self._compare(case, history_text, order), orders(self.order.value))
         return verdict_of(case, findings, notes=notes)
 
     def shown(self, reviewer: Reviewer) -> Reviewer:
@@ -211,11 +211,11 @@ class PersePairwise(FromHistory):
     def words_to_judge(self, texts: list[str]) -> int:
         return sum(map(count_words, texts))
 
-    def _compare(self, case: Case, told: str, order: Order) -> Finding:
+    def _compare(self, case: Case, history_text: str, order: Order) -> Finding:
         shown = present(case, order)
         answer = self.prefer(
             readout=self.readout.value,
-            history=told,
+            history=history_text,
             aspect=task(self.task.value).describe(case.aspect),
             text_a=shown.responses[0],
             text_b=shown.responses[1],

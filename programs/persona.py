@@ -80,13 +80,15 @@ class PersonaJudge(Judge):
 
     def assess(self, case: Case) -> Verdict:
         person, notes = self._person(case)
-        asked = shuffled_orders(case, self.seed.value) if self.order.value == "shuffled" else orders(self.order.value)
-        findings = concurrently(lambda order: self._prefer(case, person, order), asked)
+        shown_orders = (
+            shuffled_orders(case, self.seed.value) if self.order.value == "shuffled" else orders(self.order.value)
+        )
+        findings = concurrently(lambda order: self._prefer(case, person, order), shown_orders)
         verdict = verdict_of(case, findings, notes=notes, tie_threshold=self.tie_threshold.value)
         return verdict.model_copy(update=_stated(findings, verdict))
 
     def _person(self, case: Case) -> tuple[str, list[str]]:
-        """What is told of the person, fenced, and what is not known of them."""
+        """The description of the person, fenced, and notes on what is unknown."""
         which = self.features.value
         if case.profile is None or which == "none":
             unknown = [] if which == "none" else ["persona: nothing is known of the person"]
@@ -97,8 +99,8 @@ class PersonaJudge(Judge):
                     f"judge 'persona': case {case.id!r} has a {case.profile.kind} without features. Use features=all."
                 )
             return fenced(profile_text(case.profile)), []
-        told, notes = features(case.profile, which)
-        return fenced(profile_text(told)), notes
+        shown_persona, notes = features(case.profile, which)
+        return fenced(profile_text(shown_persona)), notes
 
     def _prefer(self, case: Case, person: str, order: Order) -> Finding:
         shown = present(case, order)

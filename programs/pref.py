@@ -28,7 +28,7 @@ FACTUAL_CAP = 3.0  # on the scale 0..10; a design choice, the paper gives no num
 
 
 @dataclass(frozen=True)
-class Factor:
+class GuidelineFactor:
     """One factor of a guideline with its weight 0..10; `reason` is there when the person's profile added it."""
 
     name: str
@@ -105,17 +105,19 @@ class Pref(Judge):
         readings = concurrently(lambda response: self._score(question, person, guideline, response), shown.responses)
         criterion = "personalised guideline" if person else "general guideline"
         finding = side_by_side(criterion, readings, guideline=guideline)
-        found = [*map(_as_finding, factors), finding]
-        return verdict_of(case, found, notes=notes, tie_threshold=self.tie_threshold.value)
+        findings = [*map(_as_finding, factors), finding]
+        return verdict_of(case, findings, notes=notes, tie_threshold=self.tie_threshold.value)
 
-    def general_guideline(self, question: str) -> list[Factor]:
+    def general_guideline(self, question: str) -> list[GuidelineFactor]:
         """The factors of any good answer to the question, in the model's order, without repeats."""
-        named: dict[str, Factor] = {}
+        named: dict[str, GuidelineFactor] = {}
         for factor in self.cover(question=question, count=self.factors.value).factors:
-            named.setdefault(factor.name.casefold(), Factor(factor.name, factor.test))
+            named.setdefault(factor.name.casefold(), GuidelineFactor(factor.name, factor.test))
         return list(named.values())[: self.factors.value]
 
-    def personalised(self, question: str, person: str, general: Sequence[Factor]) -> tuple[list[Factor], list[str]]:
+    def personalised(
+        self, question: str, person: str, general: Sequence[GuidelineFactor]
+    ) -> tuple[list[GuidelineFactor], list[str]]:
         """The factors weighted for one person, heaviest first, with those that the person adds; and notes.
 
         Equal weights keep the order of the general guideline.
@@ -124,23 +126,23 @@ class Pref(Judge):
         ask = self.rerank if permute else self.prefer
         listed = "\n".join(f"{number}. {factor.name}: {factor.test}" for number, factor in enumerate(general, start=1))
         answer = ask(question=question, profile=person, factors=listed)
-        given = (
+        weights = (
             weights_of_order(answer.order, len(general)) if permute else {w.number: w.weight for w in answer.weights}
         )
-        unweighted = [factor.name for number, factor in enumerate(general, start=1) if number not in given]
+        unweighted = [factor.name for number, factor in enumerate(general, start=1) if number not in weights]
         rest = 0.0 if permute else NEUTRAL_WEIGHT
-        weighted = [replace(factor, weight=given.get(number, rest)) for number, factor in enumerate(general, start=1)]
+        weighted = [replace(factor, weight=weights.get(number, rest)) for number, factor in enumerate(general, start=1)]
         known = {factor.name.casefold() for factor in general}
         new = {f.name.casefold(): f for f in reversed(answer.added) if f.name.casefold() not in known}
-        added = [Factor(f.name, "", f.weight, f.reason) for f in reversed(new.values())]
+        added = [GuidelineFactor(f.name, "", f.weight, f.reason) for f in reversed(new.values())]
         notes = (
             [f"preference: no weight was given to {', '.join(unweighted)}; {rest:g} was taken"] if unweighted else []
         )
         return sorted([*weighted, *added], key=lambda factor: -factor.weight), notes
 
     def _explained(
-        self, case: Case, question: str, general: Sequence[Factor], factors: Sequence[Factor]
-    ) -> tuple[list[Factor], list[str]]:
+        self, case: Case, question: str, general: Sequence[GuidelineFactor], factors: Sequence[GuidelineFactor]
+    ) -> tuple[list[GuidelineFactor], list[str]]:
         """The factors with their weights by the case's explanation of the right answer beside the person's."""
         explanation = case.meta.get("explanation")
         if not isinstance(explanation, str) or not explanation.strip():
@@ -177,7 +179,7 @@ def capped(score: float, factual: bool) -> float:
     return score if factual else min(score, FACTUAL_CAP)
 
 
-def _as_finding(factor: Factor) -> Finding:
+def _as_finding(factor: GuidelineFactor) -> Finding:
     return Finding(
         criterion=factor.name,
         guideline=factor.test,

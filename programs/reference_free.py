@@ -100,23 +100,23 @@ class Explicit(Scoring):
                 f"judge 'explicit': form {self.form.value} is written. Use --readout generate, or --set form=V4."
             )
         shown = present(case)
-        told = self._wording(case)
-        readings = concurrently(lambda response: self._score(shown.request, response, told), shown.responses)
-        finding = side_by_side(told["aspect"], readings)
+        wording = self._wording(case)
+        readings = concurrently(lambda response: self._score(shown.request, response, wording), shown.responses)
+        finding = side_by_side(wording["aspect"], readings)
         return verdict_of(case, [finding], tie_threshold=self.tie_threshold.value * POINT, score_weight=POINT)
 
     def _wording(self, case: Case) -> dict[str, str]:
         _, aspect = self._task().aspect(case.aspect)
-        told = self.aspect(case)
+        wording = self.aspect(case)
         if self.form.value in FORMS_WITH_ENDS:
-            return told | {"worst": aspect.worst, "best": aspect.best}
+            return wording | {"worst": aspect.worst, "best": aspect.best}
         if self.form.value == "V4":
             levels = [f"{level}: {aspect.level(level)}" for level in range(1, 6)]
-            return told | {"levels": "\n".join(levels)}
-        return told
+            return wording | {"levels": "\n".join(levels)}
+        return wording
 
-    def _score(self, source: str, text: str, told: dict[str, str]) -> ScoreReading:
-        inputs = {"source": source, "text": text, **told}
+    def _score(self, source: str, text: str, wording: dict[str, str]) -> ScoreReading:
+        inputs = {"source": source, "text": text, **wording}
         if self.readout.value == "probability":
             return self._stars(inputs)
         score = self._stars if self.form.value == "V4" else self._number
@@ -162,16 +162,16 @@ class Implicit(Scoring):
         super().__init__(task)
         self.top = HParam(top, range(1, TOP + 1), search=())
         self.tie_threshold = HParam(tie_threshold, least=0.0)
-        self.ask_yes_no = Stage(signatures.Implicit, "score", reader=YesNoLM)
+        self.ask_yes_no = Stage(signatures.IsGood, "score", reader=YesNoLM)
 
     def assess(self, case: Case) -> Verdict:
         shown = present(case)
-        told = self.aspect(case)
-        readings = concurrently(lambda response: self._score(shown.request, response, told), shown.responses)
-        return verdict_of(case, [side_by_side(told["aspect"], readings)], tie_threshold=self.tie_threshold.value)
+        wording = self.aspect(case)
+        readings = concurrently(lambda response: self._score(shown.request, response, wording), shown.responses)
+        return verdict_of(case, [side_by_side(wording["aspect"], readings)], tie_threshold=self.tie_threshold.value)
 
-    def _score(self, source: str, text: str, told: dict[str, str]) -> ScoreReading:
-        (evidence,) = self.ask_yes_no(source=source, text=text, **told).evidence
+    def _score(self, source: str, text: str, wording: dict[str, str]) -> ScoreReading:
+        (evidence,) = self.ask_yes_no(source=source, text=text, **wording).evidence
         p_yes, p_no = yes_no_mass(evidence["words"], self.top.value)
         if p_yes + p_no <= 0:
             raise ParseFailure(f"stage 'score': neither yes nor no is among the {self.top.value} most probable tokens.")
@@ -237,8 +237,8 @@ class Pairwise(Scoring):
 
     def _compare(self, case: Case, order: Order) -> Finding:
         shown = present(case, order)
-        told = self.aspect(case)
-        inputs = {"source": shown.request, "text_a": shown.responses[0], "text_b": shown.responses[1], **told}
+        wording = self.aspect(case)
+        inputs = {"source": shown.request, "text_a": shown.responses[0], "text_b": shown.responses[1], **wording}
         form, readout = self.form.value, self.readout.value
         question: Question = getattr(self, f"compare_{form.lower()}")
         samples = 1 if readout == "probability" else self.samples.value or (SAMPLES if form == "V4" else 1)
@@ -246,7 +246,7 @@ class Pairwise(Scoring):
         shares = mean_shares([answer.shares("worse" if form == "V3" else "better") for answer in answers])
         first, second = (shares["B"], shares["A"]) if form == "V3" else (shares["A"], shares["B"])
         finding = Finding(
-            criterion=told["aspect"],
+            criterion=wording["aspect"],
             distribution={"a": first, "b": second, "tie": shares["C"]},
             coverage=answers[0].coverage,
             explanation=" | ".join(answer.explanation for answer in answers if answer.explanation),

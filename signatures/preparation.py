@@ -51,7 +51,7 @@ class ReviewWords(dspy.Signature):
     answers: list[ReviewedWord] = dspy.OutputField(desc="one for each listed word, in the same order")
 
 
-class Summarise(dspy.Signature):
+class SummariseText(dspy.Signature):
     """Summarise the text in about `words` words: what happens, to whom, and how it ends.
 
     Keep the names as they are. Say nothing new, and give no opinion of the text.

@@ -67,7 +67,7 @@ class ExplicitV5(RatedWithEnds):
     score: Percent = dspy.OutputField(desc="0 for the worst, 100 for the best")
 
 
-class Implicit(Rated):
+class IsGood(Rated):
     """Answer one question about the text with Yes or No."""
 
     good: Noul[(True, "Yes"), (False, "No")] = dspy.OutputField(desc="Is the text good by the aspect?")

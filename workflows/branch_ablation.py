@@ -1,8 +1,8 @@
-"""What fewer criteria would have said: verdicts from a part of a run's findings, without an LM call.
+"""Ablation of criteria: the verdicts that the first n criteria alone would give, from a run's findings.
 
-Fennec's sweep of its branch count (arXiv 2405.12163, section 5) from one run with the most branches. Criteria are asked
-for once, `count` of them, so n here means the first n that the model names when it is asked for all; asked for n alone
-it may name others. Where fewer criteria than n were found, all of them count.
+The sweep of the branch count in Fennec (arXiv 2405.12163, section 5), without an LM call, from one run with the most
+branches. Criteria are asked for once, `count` of them, so n here means the first n that the model names when it is
+asked for all; asked for n alone it may name others. Where a case has fewer criteria than n, all of them count.
 """
 
 from collections.abc import Sequence
@@ -14,10 +14,10 @@ from ..evaluation.metric import MetricOptions
 from ..evaluation.metrics.agreement import accuracy, order_agreement
 from ..evaluation.results import Branch
 from ..evaluation.run_arrays import run_arrays
-from ..judging.aggregate import aggregate
+from ..judging.aggregate import aggregate_findings
 from ..judging.judge import rationale_of
 
-TOLD = ("accuracy", "agreement", "consistency", "accuracy without ties")
+MEASURES = ("accuracy", "agreement", "consistency", "accuracy without ties")
 AnyVerdict = TypeVar("AnyVerdict", bound=Verdict)
 
 
@@ -32,7 +32,7 @@ def first_branches(verdict: AnyVerdict, n: int, candidates: int = 2, **rules: fl
     Corrections stay only with all criteria, for they were written from all; `usage` is always that of the whole run.
 
     Args:
-        verdict: of a judge whose verdict is the merge of its findings (fennec); one without a score stays as it is.
+        verdict: of a judge whose verdict is the sum of its findings; an unscored verdict stays as it is.
         n: at least 1.
         candidates: how many were judged.
         rules: the judge's own `tie_threshold` and `score_weight`, as `merge.aggregate` takes them.
@@ -45,21 +45,21 @@ def first_branches(verdict: AnyVerdict, n: int, candidates: int = 2, **rules: fl
     if verdict.status != "scored":
         return verdict
     if any(finding.member for finding in verdict.findings):
-        raise DeclarationError(f"sweep: case {verdict.case_id!r} was judged by a panel. Give a run of fennec.")
-    found = criteria(verdict)
-    kept = tuple(finding for finding in verdict.findings if finding.criterion in found[:n])
+        raise DeclarationError(f"sweep: case {verdict.case_id!r} was judged by a panel. Give a run of one judge.")
+    names = criteria(verdict)
+    findings = tuple(finding for finding in verdict.findings if finding.criterion in names[:n])
     return verdict.model_copy(
         update={
-            "findings": kept,
-            "rationale": rationale_of(kept),
-            "corrections": verdict.corrections if n >= len(found) else (),
-            **aggregate(kept, candidates, **rules),
+            "findings": findings,
+            "rationale": rationale_of(findings),
+            "corrections": verdict.corrections if n >= len(names) else (),
+            **aggregate_findings(findings, candidates, **rules),
         }
     )
 
 
 def sweep(run: Sequence[Judged], *, seed: int = 0, **rules: float) -> tuple[Branch, ...]:
-    """For n = 1, 2, ... what the first n criteria alone would have said of the pairs, held against people.
+    """For n = 1, 2, ... the agreement with people of the verdicts that the first n criteria alone give.
 
     All lines are of the same pairs: their intervals say how sure each figure is, not whether two of them differ.
 
@@ -71,22 +71,23 @@ def sweep(run: Sequence[Judged], *, seed: int = 0, **rules: float) -> tuple[Bran
     Raises:
         DeclarationError: a verdict is not the merge of its findings.
     """
-    found = [len(criteria(judged)) for judged in run]
-    most = max(found, default=0)
+    counts = [len(criteria(judged)) for judged in run]
+    most = max(counts, default=0)
     if most < 2:
         return ()
-    for judged, count in zip(run, found, strict=True):
+    for judged, count in zip(run, counts, strict=True):
         if judged.status == "scored" and first_branches(judged, max(count, 1), 2, **rules).winner != judged.winner:
             raise DeclarationError(
-                f"sweep: case {judged.case_id!r} is no pair merged from criteria. Give a fennec run."
+                f"sweep: case {judged.case_id!r} is no pair whose verdict is the sum of its criteria. "
+                "Give a run of a judge that sums criteria."
             )
     branches, options = [], MetricOptions(seed=seed)
     for n in range(1, most + 1):
-        told = run_arrays(first_branches(judged, n, 2, **rules) for judged in run)
-        if not told.labelled.n:
+        arrays = run_arrays(first_branches(judged, n, 2, **rules) for judged in run)
+        if not arrays.labelled.n:
             return ()
-        computed = (*accuracy(told, options), *order_agreement(told, options))
-        measures = tuple(measure for measure in computed if measure.name in TOLD)
-        full = sum(count >= n for count in found)
+        computed = (*accuracy(arrays, options), *order_agreement(arrays, options))
+        measures = tuple(measure for measure in computed if measure.name in MEASURES)
+        full = sum(count >= n for count in counts)
         branches.append(Branch(n=n, full=full, measures=measures))
     return tuple(branches)

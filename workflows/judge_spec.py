@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from ..data.readers import file_digest
 from ..engines.batch import read_verdicts
 from ..engines.models import Roles
 from ..errors import DeclarationError, ModelError
-from ..judging import Judge, Panel, build
+from ..judging import Judge, LearningJudge, Panel, build
 from ..judging.judge_file import fingerprint
 from ..judging.judge_record import JudgeRecord, default_record, to_record
 from ..judging.registry import JUDGE_SUFFIX, PROGRAMS, is_judge_file, judge_title
@@ -65,11 +65,10 @@ class JudgeSpec:
     def _member(self, lm: str | None) -> Judge:
         judge = build(self.name, **self.settings)
         if self.learn is not None:
-            learn: Callable[[Any], Any] | None = getattr(judge, "learn", None)
-            if learn is None:
-                able = ", ".join(p.name for p in PROGRAMS if hasattr(p.build(), "learn"))
+            if not isinstance(judge, LearningJudge):
+                able = ", ".join(program.name for program in PROGRAMS if isinstance(program.build(), LearningJudge))
                 raise DeclarationError(f"judge {self.name!r} cannot learn from a run. These can: {able}.")
-            learn(read_verdicts(self.learn))
+            judge.learn(read_verdicts(self.learn))
         return bind_models(judge, lm)
 
     def identity(self, judge: Judge) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from mock_server import MockServer, serve
 
 from dicast.cli import run
 from dicast.data import Finding, Judged, Winner
-from dicast.judging.aggregate import aggregate
+from dicast.judging.aggregate import aggregate_findings
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_the_branches_of_fennec_are_told(tmp_path: Path, capsys: pytest.CaptureF
     findings = tuple(
         Finding(criterion=name, scores=pair, order=order) for name, pair in scores.items() for order in ("ab", "ba")
     )
-    verdict = Judged(case_id="1", findings=findings, label=Winner(value="a"), **aggregate(findings, 2))
+    verdict = Judged(case_id="1", findings=findings, label=Winner(value="a"), **aggregate_findings(findings, 2))
     identity = {"judge": "fennec", "settings": {"tie_threshold": 0.0}, "lm": "m", "data": "0" * 64}
     (tmp_path / "manifest.json").write_text(json.dumps({"format": 1, "identity": identity}))
     (tmp_path / "verdicts.jsonl").write_text(verdict.model_dump_json() + "\n")

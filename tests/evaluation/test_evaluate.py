@@ -379,10 +379,10 @@ def test_the_texts_with_places_furthest_apart_come_first() -> None:
 
 
 def test_every_program_of_a_pair_tells_its_orders() -> None:
-    from dicast.judging.aggregate import aggregate
+    from dicast.judging.aggregate import aggregate_findings
 
     findings = [
         Finding(criterion="c", order=order, distribution={"a": p, "b": 1 - p})
         for order, p in (("ab", 0.9), ("ba", 0.2))
     ]
-    assert aggregate(findings, 2)["order_winners"] == {"ab": "a", "ba": "b"}
+    assert aggregate_findings(findings, 2)["order_winners"] == {"ab": "a", "ba": "b"}

@@ -209,7 +209,7 @@ def test_a_saved_judge_asks_the_same_prompts(declared, text, readout, tmp_path):
         (LETTERS, "criteria: [{name: x, weight: 0}]\n", "field 'criteria.0.weight' is 0: Input should be greater"),
         (LETTERS, "criteria: [{name: x, weight: .inf}]\n", "field 'criteria.0.weight' is Infinity: Input should be a"),
         (LETTERS, "criteria: ['']\n", "field 'criteria.0.name' is \"\": String should have at least 1 character."),
-        (LETTERS, "criteria: [polite, Polite]\n", "criterion 'polite' stands there twice; keep one of them."),
+        (LETTERS, "criteria: [polite, Polite]\n", "criterion 'polite' is there twice; keep one of them."),
         (LETTERS + "critera: [x]\n", CRITERIA, "field 'critera' is [\"x\"]: Extra inputs are not permitted."),
         (LETTERS + "tie: perhaps\n", CRITERIA, "field 'tie' is \"perhaps\": Input should be a valid boolean"),
         (LETTERS + "readout: guess\n", CRITERIA, "field 'readout' is \"guess\": Input should be 'generate' or 'prob"),
@@ -230,7 +230,7 @@ def test_a_saved_judge_asks_the_same_prompts(declared, text, readout, tmp_path):
         ("judges: texts\nscale: 0..10\nreadout: probability\n", CRITERIA, "readout: probability reads at most 10 "
          "levels, but `scale` has 11; use readout: generate, or a shorter scale."),
         ("judges: texts\nbad: [\n", CRITERIA, "not YAML (while parsing a flow node"),
-        ("judges: texts\nname: 2001-99-99\n", CRITERIA, "not YAML (month must be in 1..12). Mend the file."),
+        ("judges: texts\nname: 2001-99-99\n", CRITERIA, "not YAML (month must be in 1..12). Fix the file."),
     ],
 )  # fmt: skip
 def test_a_wrong_declaration_names_file_field_and_value(declared, tmp_path, text, criteria, told):

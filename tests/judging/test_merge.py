@@ -9,7 +9,7 @@ import pytest
 
 from dicast.data import Finding
 from dicast.data.verdict import OTHER, Order, swap_distribution
-from dicast.judging.aggregate import aggregate, margin, mean_levels, mean_scores
+from dicast.judging.aggregate import aggregate_findings, margin, mean_levels, mean_scores
 
 ROUNDS = 200
 EXCHANGED = {"a": "b", "b": "a", "tie": "tie"}
@@ -57,8 +57,8 @@ def lettered(a: float, b: float, tie: float | None = None, order: Order | None =
 @pytest.mark.parametrize("seed", range(5))
 def test_exchanging_the_candidates_exchanges_the_verdict_exactly(seed: int) -> None:
     for findings, rules, _ in cases(seed):
-        verdict = aggregate(findings, 2, **rules)
-        swapped = aggregate([finding.swapped() for finding in findings], 2, **rules)
+        verdict = aggregate_findings(findings, 2, **rules)
+        swapped = aggregate_findings([finding.swapped() for finding in findings], 2, **rules)
         assert swapped == verdict | {
             "winner": EXCHANGED[verdict["winner"]],
             "scores": verdict["scores"][::-1] if verdict["scores"] else None,
@@ -76,17 +76,19 @@ def test_exchanging_the_candidates_negates_the_margin_exactly() -> None:
 def test_the_order_of_findings_changes_nothing(seed: int) -> None:
     for findings, rules, random in cases(seed):
         shuffled = [findings[index] for index in random.permutation(len(findings))]
-        assert aggregate(shuffled, 2, **rules) == aggregate(findings, 2, **rules)
+        assert aggregate_findings(shuffled, 2, **rules) == aggregate_findings(findings, 2, **rules)
 
 
 def test_a_distribution_sums_to_one() -> None:
     for findings, rules, _ in cases(20):
-        assert math.fsum(aggregate(findings, 2, **rules)["distribution"].values()) == pytest.approx(1, abs=1e-12)
+        assert math.fsum(aggregate_findings(findings, 2, **rules)["distribution"].values()) == pytest.approx(
+            1, abs=1e-12
+        )
 
 
 def test_the_winner_is_the_likelier_of_the_two() -> None:
     for findings, rules, _ in cases(21):
-        verdict = aggregate(findings, 2, **rules)
+        verdict = aggregate_findings(findings, 2, **rules)
         distribution = verdict["distribution"]
         if verdict["winner"] != "tie":
             assert distribution[verdict["winner"]] == max(distribution.values())
@@ -94,7 +96,7 @@ def test_the_winner_is_the_likelier_of_the_two() -> None:
 
 def test_certainty_is_the_probability_of_the_winner() -> None:
     for findings, rules, _ in cases(22):
-        verdict = aggregate(findings, 2, **rules)
+        verdict = aggregate_findings(findings, 2, **rules)
         assert verdict["certainty"] == verdict["distribution"][verdict["winner"]]
 
 
@@ -103,12 +105,12 @@ def test_scores_stay_on_the_scale() -> None:
     for _ in range(ROUNDS):
         size = int(random.integers(1, 9))
         findings = scored(*(tuple(map(float, pair)) for pair in random.choice([1.0, 1.7, 4.9, 5.0], size=(size, 2))))
-        assert all(1 <= score <= 5 for score in aggregate(findings, 2)["scores"])
+        assert all(1 <= score <= 5 for score in aggregate_findings(findings, 2)["scores"])
 
 
 def test_weighted_scores_stay_on_the_scale() -> None:
     findings = [Finding(criterion="c", weight=weight, scores=(5.0, 1.0)) for weight in (0.7, 0.2)]
-    assert all(1 <= score <= 5 for score in aggregate(findings, 2)["scores"])
+    assert all(1 <= score <= 5 for score in aggregate_findings(findings, 2)["scores"])
 
 
 # sums of scores
@@ -120,7 +122,7 @@ def test_the_larger_sum_wins_and_equal_sums_tie() -> None:
     for _ in range(ROUNDS):
         table = random.integers(1, 6, size=(random.integers(1, 6), 2))
         a, b = table.sum(axis=0)
-        winner = aggregate(scored(*(tuple(map(float, row)) for row in table)), 2)["winner"]
+        winner = aggregate_findings(scored(*(tuple(map(float, row)) for row in table)), 2)["winner"]
         assert winner == ("a" if a > b else "b" if b > a else "tie")
         met.add(winner)
     assert met == {"a", "b", "tie"}
@@ -131,13 +133,13 @@ def test_the_same_scores_in_another_sequence_tie() -> None:
     for _ in range(ROUNDS):
         column = random.uniform(1, 5, size=random.integers(1, 6))
         findings = scored(*zip(map(float, column), map(float, random.permutation(column)), strict=True))
-        assert aggregate(findings, 2)["winner"] == "tie"
+        assert aggregate_findings(findings, 2)["winner"] == "tie"
 
 
 def test_a_heavier_criterion_counts_for_more() -> None:
     light, heavy = scored((5.0, 3.0), (3.0, 4.0))
-    assert aggregate([light, heavy], 2)["winner"] == "a"
-    assert aggregate([light, heavy.model_copy(update={"weight": 3.0})], 2)["winner"] == "b"
+    assert aggregate_findings([light, heavy], 2)["winner"] == "a"
+    assert aggregate_findings([light, heavy.model_copy(update={"weight": 3.0})], 2)["winner"] == "b"
 
 
 def test_scores_are_weighted_means() -> None:
@@ -160,7 +162,7 @@ def test_a_criterion_asked_in_both_orders_counts_once() -> None:
 
 def test_the_margin_of_letters_is_their_log_odds() -> None:
     # P(a) = s(log 3) = 3/4 for letters of .6 and .2: only their ratio counts
-    verdict = aggregate([lettered(0.6, 0.2)], 2)
+    verdict = aggregate_findings([lettered(0.6, 0.2)], 2)
     assert verdict["distribution"] == pytest.approx({"a": 0.75, "b": 0.25, "tie": 0.0})
 
 
@@ -176,32 +178,32 @@ def test_letters_and_scores_are_added() -> None:
 def test_a_letter_never_seen_does_not_decide_for_ever() -> None:
     # a probability of 0 is read as one in a million: log 1e6 = 13.8 points
     assert margin([lettered(1.0, 0.0)]) == pytest.approx(6 * math.log(10))
-    assert aggregate([lettered(1.0, 0.0), *scored((1.0, 5.0))], 2, score_weight=4.0)["winner"] == "b"
+    assert aggregate_findings([lettered(1.0, 0.0), *scored((1.0, 5.0))], 2, score_weight=4.0)["winner"] == "b"
 
 
 @pytest.mark.parametrize("side", [1, -1])
 def test_margins_up_to_the_threshold_tie(side: int) -> None:
     findings = scored((3.0 + side / 2, 3.0))
-    assert aggregate(findings, 2, tie_threshold=0.5)["winner"] == "tie"
-    assert aggregate(findings, 2, tie_threshold=0.49)["winner"] == ("a" if side > 0 else "b")
+    assert aggregate_findings(findings, 2, tie_threshold=0.5)["winner"] == "tie"
+    assert aggregate_findings(findings, 2, tie_threshold=0.49)["winner"] == ("a" if side > 0 else "b")
 
 
 def test_a_threshold_gives_the_probabilities_of_rao_and_kupper() -> None:
     # Rao & Kupper (1967), JASA 62:194: with strengths e^m and 1 and theta = e^t,
     # P(a) = e^m / (e^m + theta), P(b) = 1 / (1 + theta e^m). Here e^m = 3 and theta = 2: 3/5, 1/7, the rest is a tie.
-    verdict = aggregate([lettered(0.75, 0.25)], 2, tie_threshold=math.log(2))
+    verdict = aggregate_findings([lettered(0.75, 0.25)], 2, tie_threshold=math.log(2))
     assert verdict["distribution"] == pytest.approx({"a": 3 / 5, "b": 1 / 7, "tie": 9 / 35})
 
 
 def test_a_model_that_says_tie_gets_a_tie() -> None:
-    verdict = aggregate([lettered(0.3, 0.1, tie=0.6)], 2)
+    verdict = aggregate_findings([lettered(0.3, 0.1, tie=0.6)], 2)
     assert (verdict["winner"], verdict["certainty"]) == ("tie", pytest.approx(0.6))
     assert verdict["distribution"] == pytest.approx({"a": 0.3, "b": 0.1, "tie": 0.6})
 
 
 def test_a_huge_margin_neither_overflows_nor_leaves_the_unit_interval() -> None:
     for scores in ((1e6, 0.0), (0.0, 1e6)):
-        distribution = aggregate(scored(scores), 2)["distribution"]
+        distribution = aggregate_findings(scored(scores), 2)["distribution"]
         assert sorted(distribution.values()) == [0.0, 0.0, 1.0]
 
 
@@ -216,22 +218,22 @@ def test_orders_are_consistent_when_each_alone_names_the_same_winner(
     ab: tuple[float, float], ba: tuple[float, float], consistent: bool
 ) -> None:
     findings = scored(ab, order="ab") + scored(ba, order="ba")
-    assert aggregate(findings, 2)["consistent"] is consistent
+    assert aggregate_findings(findings, 2)["consistent"] is consistent
 
 
 @pytest.mark.parametrize("order", ["ab", "ba"])
 def test_one_order_says_nothing_of_consistency(order: Order) -> None:
-    assert aggregate(scored((4.0, 2.0), order=order), 2)["consistent"] is None
+    assert aggregate_findings(scored((4.0, 2.0), order=order), 2)["consistent"] is None
 
 
 def test_texts_read_alone_have_no_order_to_be_inconsistent_in() -> None:
-    assert aggregate(scored((4.0, 2.0)), 2)["consistent"] is True
+    assert aggregate_findings(scored((4.0, 2.0)), 2)["consistent"] is True
 
 
 def test_what_was_read_alone_stands_beside_each_order() -> None:
     orders = [lettered(0.6, 0.4, order="ab"), lettered(0.4, 0.6, order="ba")]
-    assert aggregate(orders, 2)["consistent"] is False
-    assert aggregate([*orders, *scored((5.0, 1.0))], 2)["consistent"] is True
+    assert aggregate_findings(orders, 2)["consistent"] is False
+    assert aggregate_findings([*orders, *scored((5.0, 1.0))], 2)["consistent"] is True
 
 
 # choices and single texts
@@ -244,8 +246,8 @@ def test_permuting_the_options_of_a_choice_permutes_the_verdict(seed: int) -> No
         count = int(random.integers(3, 7))
         table = [tuple(map(float, row)) for row in random.uniform(0, 10, size=(random.integers(1, 4), count))]
         moved = [int(index) for index in random.permutation(count)]
-        before = aggregate(scored(*table), count)
-        after = aggregate(scored(*(tuple(row[index] for index in moved) for row in table)), count)
+        before = aggregate_findings(scored(*table), count)
+        after = aggregate_findings(scored(*(tuple(row[index] for index in moved) for row in table)), count)
         assert after["winner"] == moved.index(before["winner"])
         assert after["scores"] == tuple(before["scores"][index] for index in moved)
         assert after["distribution"] == {str(to): before["distribution"][str(come)] for to, come in enumerate(moved)}
@@ -253,25 +255,25 @@ def test_permuting_the_options_of_a_choice_permutes_the_verdict(seed: int) -> No
 
 
 def test_the_best_option_wins_with_the_likeliest_share() -> None:
-    verdict = aggregate(scored((2.0, 9.0, 2.0), (4.0, 7.0, 1.0)), 3)
+    verdict = aggregate_findings(scored((2.0, 9.0, 2.0), (4.0, 7.0, 1.0)), 3)
     assert (verdict["winner"], verdict["scores"]) == (1, (3.0, 8.0, 1.5))
     assert verdict["certainty"] == max(verdict["distribution"].values())
     assert math.fsum(verdict["distribution"].values()) == pytest.approx(1, abs=1e-12)
 
 
 def test_two_best_options_tie() -> None:
-    verdict = aggregate(scored((9.0, 9.0, 2.0)), 3)
+    verdict = aggregate_findings(scored((9.0, 9.0, 2.0)), 3)
     assert (verdict["winner"], verdict["certainty"]) == ("tie", pytest.approx(0.5, abs=1e-3))
 
 
 def test_a_tie_without_room_for_ties_is_a_third_each() -> None:
-    verdict = aggregate(scored((3.0, 3.0)), 2)
+    verdict = aggregate_findings(scored((3.0, 3.0)), 2)
     assert (verdict["winner"], verdict["certainty"]) == ("tie", pytest.approx(1 / 3))
     assert verdict["distribution"] == dict.fromkeys(("a", "b", "tie"), pytest.approx(1 / 3))
 
 
 def test_a_single_text_has_scores_and_no_winner() -> None:
-    verdict = aggregate(scored((3.0,), (4.0,)), 1)
+    verdict = aggregate_findings(scored((3.0,), (4.0,)), 1)
     assert verdict == {"scores": (3.5,), "distribution": None, "certainty": None}
 
 
@@ -280,7 +282,7 @@ def test_a_single_text_has_the_mean_distribution_over_its_levels() -> None:
         Finding(criterion="c", scores=(2.5,), levels=((0.0, 0.5, 0.5),)),
         Finding(criterion="d", scores=(1.5,), levels=((0.5, 0.5, 0.0),)),
     ]
-    verdict = aggregate(findings, 1)
+    verdict = aggregate_findings(findings, 1)
     assert mean_levels(findings) == verdict["distribution"] == {"1": 0.25, "2": 0.5, "3": 0.25}
     assert (verdict["scores"], verdict["certainty"]) == ((2.0,), 0.5)
 
@@ -293,4 +295,4 @@ def test_the_order_of_findings_of_a_single_text_changes_nothing() -> None:
             for _ in range(random.integers(1, 6))
         ]
         shuffled = [findings[index] for index in random.permutation(len(findings))]
-        assert aggregate(shuffled, 1) == aggregate(findings, 1)
+        assert aggregate_findings(shuffled, 1) == aggregate_findings(findings, 1)

@@ -112,12 +112,12 @@ def test_a_mapping_cannot_be_turned_round():
 
 
 def test_invented_names_differ_without_end_and_depend_on_the_text_alone():
-    names = invented("a text", given=True)
+    names = invented("a text", given_name=True)
     drawn = [next(names) for _ in range(5000)]
-    again = invented("a text", given=True)
+    again = invented("a text", given_name=True)
     assert len(set(drawn)) == 5000
     assert drawn == [next(again) for _ in range(5000)]
-    assert drawn[:30] != [next(other) for other in [invented("another", given=True)] for _ in range(30)]
+    assert drawn[:30] != [next(other) for other in [invented("another", given_name=True)] for _ in range(30)]
 
 
 GIVEN_NAMES = ["Anna", "Bruno", "Clara", "Dmitri", "Elsa", "Farid", "Gita", "Henrik", "Will", "Rose"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from dicast.data import Candidate, Case, Finding, Scores, Verdict, Winner
 from dicast.data.verdict import Order
-from dicast.judging.aggregate import aggregate
+from dicast.judging.aggregate import aggregate_findings
 
 
 def pair(*texts: str) -> Case:
@@ -16,7 +16,7 @@ def pair(*texts: str) -> Case:
 
 
 def judged(findings: Sequence[Finding], candidates: int = 2, **fields: Any) -> Verdict:
-    return Verdict(findings=tuple(findings), **{"case_id": "1", **aggregate(findings, candidates), **fields})
+    return Verdict(findings=tuple(findings), **{"case_id": "1", **aggregate_findings(findings, candidates), **fields})
 
 
 def lettered(a: float, order: Order | None = None, **fields: Any) -> Finding:

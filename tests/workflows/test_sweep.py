@@ -6,7 +6,7 @@ import pytest
 from dicast.data import Case, Correction, Finding, Judged, Usage
 from dicast.data.verdict import Order
 from dicast.errors import DeclarationError
-from dicast.judging.aggregate import aggregate
+from dicast.judging.aggregate import aggregate_findings
 from dicast.judging.judge import verdict_of
 from dicast.workflows.branch_ablation import criteria, first_branches, sweep
 
@@ -39,7 +39,7 @@ def test_the_first_criteria_give_what_merging_them_gives(seed: int) -> None:
         names = [f"criterion {number}" for number in range(n)]
         kept = [finding for finding in whole.findings if finding.criterion in names]
         part = first_branches(whole, n, 2, tie_threshold=threshold)
-        merged = aggregate(kept, 2, tie_threshold=threshold)
+        merged = aggregate_findings(kept, 2, tie_threshold=threshold)
         assert {name: getattr(part, name) for name in merged} == merged
         assert part.findings == tuple(kept)
 
@@ -88,7 +88,7 @@ def test_what_cannot_be_swept_is_refused() -> None:
     with pytest.raises(DeclarationError, match=r"n must be at least 1, got 0\."):
         first_branches(whole, 0)
     panel = whole.model_copy(update={"findings": (Finding(criterion="c", scores=(1, 2), member="m"),)})
-    with pytest.raises(DeclarationError, match=r"'c' was judged by a panel\. Give a run of fennec\."):
+    with pytest.raises(DeclarationError, match=r"'c' was judged by a panel\. Give a run of one judge\."):
         first_branches(panel, 1)
 
 
@@ -127,7 +127,7 @@ def test_the_runs_own_tie_threshold_counts() -> None:
     right = sum(one.winner == "a" for one in run)
     last = sweep(run, tie_threshold=2.0)[-1]
     assert last.measures[0].value == pytest.approx(right / 30)
-    with pytest.raises(DeclarationError, match=r"is no pair merged from criteria\. Give a fennec run"):
+    with pytest.raises(DeclarationError, match=r"is no pair whose verdict is the sum of its criteria"):
         sweep(run)
 
 
