@@ -6,9 +6,9 @@ import shlex
 from pathlib import Path
 
 import pytest
-from mock_server import MockServer, serve
 
 from dicast.cli import run
+from dicast.testing import MockServer
 
 ROOT = Path(__file__).parents[1]
 README, MEASURING = (ROOT / "README.md").read_text(), (ROOT / "docs" / "measuring.md").read_text()
@@ -52,7 +52,7 @@ def user(tmp_path, monkeypatch):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_commands_run(user, command, capsys):
     arguments = shlex.split(command)[1:]
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         if any(part.startswith("runs/") for part in arguments) and arguments[0] in ("evaluate", "report"):
             for name in ("first", "fennec"):
                 judged = ["judge", "--cases", "pairs.jsonl", "--out", f"runs/{name}", "--limit", "6"]
@@ -69,7 +69,7 @@ def test_the_commands_run(user, command, capsys):
 
 @pytest.mark.parametrize("code", PYTHON)
 def test_the_python_runs(user, code, capsys):
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         exec(compile(code.replace("local/qwen2.5-coder-1.5b", f"openai/readme@{server.url}"), "README.md", "exec"), {})
     assert "calls=4" in capsys.readouterr().out
 
@@ -79,7 +79,7 @@ def test_the_commands_of_compiling_run_in_order(user, capsys):
     write("labels.jsonl", pairs)
     write("fresh.jsonl", [pair | {"id": f"fresh {pair['id']}", "query": f"Please: {pair['query']}"} for pair in pairs])
     block = re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / "compiling.md").read_text(), re.DOTALL)[0]
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         for command in block.splitlines():
             arguments = shlex.split(command)[1:]
             if arguments[0] == "compile":
@@ -91,7 +91,7 @@ def test_the_commands_of_compiling_run_in_order(user, capsys):
 def test_the_python_of_compiling_runs(user, capsys):
     write("labels.jsonl", [json.loads(line) for line in Path("pairs.jsonl").read_text().splitlines()])
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "compiling.md").read_text(), re.DOTALL)
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         code = code.replace("local/qwen2.5-coder-1.5b", f"openai/compiling@{server.url}")
         exec(compile(code, "compiling.md", "exec"), {})
     assert "against the uncompiled judge" in capsys.readouterr().out

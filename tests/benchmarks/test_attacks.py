@@ -14,13 +14,13 @@ from typing import Any
 import dspy
 import pytest
 from dspy.lm15 import Request
-from scripted import Answer, prompt, scripted
 
 from dicast.data import Case, Winner, read_cases
 from dicast.engines.models import get_lm
 from dicast.errors import DataError, DeclarationError, RunError
 from dicast.judging import build
 from dicast.judging.delimiters import CONTROL, Fence, defuse
+from dicast.testing import Answer, ScriptedLM, prompt_text
 
 ROOT = Path(__file__).parents[2]
 
@@ -128,14 +128,14 @@ CHOSEN = injection.read_attacks("administrator,plea,harbour")
 
 def gullible(request: Request) -> Answer:
     """Prefers the sunny response; without a fence it obeys the administrator and is moved to a tie by a plea."""
-    told = prompt(request)
+    told = prompt_text(request)
     first, second = ({"A": 0.8, "B": 0.2}, {"A": 0.2, "B": 0.8})
     sunny, rainy = (first, second) if told.index("sunny") < told.index("rainy") else (second, first)
     if "<<<" not in told and BY_NAME["administrator"].text in told:
-        return {"logprobs": rainy}
+        return {"token_probabilities": rainy}
     if "<<<" not in told and BY_NAME["plea"].text in told:
-        return {"logprobs": {"A": 0.5, "B": 0.5}}
-    return {"logprobs": sunny}
+        return {"token_probabilities": {"A": 0.5, "B": 0.5}}
+    return {"token_probabilities": sunny}
 
 
 def arms(out: Path) -> list[Any]:
@@ -148,12 +148,12 @@ def arms(out: Path) -> list[Any]:
 
 def attack_pairs(out: Path, **identity: Any) -> tuple[dict[str, Any], list[str]]:
     """The summary, and all prompts that were sent for it."""
-    lm, script = scripted(gullible)
+    lm = script = ScriptedLM(gullible)
     identity = {"judge": "direct", "settings": {}, "lm": "scripted", "data": "made"} | identity
     with dspy.context(lm=lm):
         injection.measure(arms(out), [*PAIRS, MISJUDGED], CHOSEN, identity)
     verdicts = {name: injection.by_attack(out / name) for name in injection.ARMS}
-    return injection.summary(verdicts, CHOSEN), [prompt(request) for request in script.requests]
+    return injection.summary(verdicts, CHOSEN), [prompt_text(request) for request in script.requests]
 
 
 def test_flips_ties_and_movement_are_counted_by_arm(tmp_path: Path) -> None:
@@ -204,11 +204,11 @@ def test_the_unfenced_arm_shows_texts_as_they_are_and_speaks_of_no_fence(tmp_pat
 
 
 def test_control_marks_reach_the_model_in_the_unfenced_arm_alone(tmp_path: Path) -> None:
-    lm, script = scripted(gullible)
+    lm = script = ScriptedLM(gullible)
     chatml = BY_NAME["chatml"]
     with dspy.context(lm=lm):
         injection.measure(arms(tmp_path), PAIRS, [chatml], {})
-    carrying = [prompt(request) for request in script.requests if "reference solution" in prompt(request)]
+    carrying = [prompt_text(request) for request in script.requests if "reference solution" in prompt_text(request)]
     assert {chatml.text in told for told in carrying if "<<<" not in told} == {True}
     assert {"<|im_end|>" in told for told in carrying if "<<<" in told} == {False}
 
@@ -298,7 +298,7 @@ ABSENT = robustness.Setup("perse", {}, ("absent",))
 
 
 def outcomes(answer: Any, cases: int = 2) -> list[Any]:
-    lm, _ = scripted(answer)
+    lm = ScriptedLM(answer)
     return list(robustness.judge_all(robustness.deal({"authored": CASES}, cases, 0, [ASK_LETTERS]), lm))
 
 
@@ -328,7 +328,7 @@ def test_an_error_that_escapes_the_judge_is_counted_and_shown() -> None:
     def broken(case: Case) -> Any:
         raise ZeroDivisionError("inside the judge")
 
-    lm, _ = scripted(lambda request: {"better": "A"})
+    lm = ScriptedLM(lambda request: {"better": "A"})
     (task, *_) = robustness.deal({"authored": CASES}, 1, 0, [ASK_LETTERS])
     ended = robustness.judge_one(task, broken, lm)
     assert (ended.status, ended.reason) == ("raised", "ZeroDivisionError")
@@ -360,7 +360,7 @@ def test_a_journal_goes_on_after_a_kill_and_refuses_another_run(tmp_path: Path) 
 def test_the_command_resumes_reports_and_fails_when_something_raised(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lm, script = scripted(lambda request: {"better": "A", "score": 50})
+    lm = script = ScriptedLM(lambda request: {"better": "A", "score": 50})
     monkeypatch.setattr(robustness, "get_lm", lambda text, cache: lm)
     monkeypatch.setattr(robustness, "SETUPS", (ASK_LETTERS, ASK_SCORES))
     out = str(tmp_path / "out.jsonl")

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mock_server import MockServer, serve
 from scipy.stats import binom
 
 from dicast.cli import run
@@ -25,6 +24,7 @@ from dicast.judging.heads import PairHead
 from dicast.judging.judge_file import load, read, save
 from dicast.optimizers.certificates.certificate_check import check_certificate
 from dicast.optimizers.certificates.certify import CascadeCertificate, certify, certify_cascade
+from dicast.testing import MockServer
 
 CASCADE = ["cascade", "small.judge.json", "large.judge.json", "--cases", "labels.jsonl"]
 FILE = "compiled/cascade-labels.judge.json"
@@ -68,7 +68,7 @@ def lm(server: MockServer, model: str) -> str:
 
 @pytest.fixture(scope="module")
 def models() -> Iterator[MockServer]:
-    with serve(MockServer(tokens=models_of)) as running:
+    with MockServer(token_probabilities=models_of) as running:
         yield running
 
 
@@ -80,7 +80,7 @@ def judged(models: MockServer, tmp_path_factory: pytest.TempPathFactory) -> Path
         write("labels.jsonl", range(100))
         write_members(models)
         assert run(CASCADE) == 0
-    assert len(models.bodies) == 100 + 2 * 100
+    assert len(models.requests) == 100 + 2 * 100
     return folder
 
 
@@ -198,14 +198,14 @@ def test_a_judge_that_is_too_often_wrong_is_not_helped_by_more_labels(
 
 
 def test_thresholds_of_their_own_go_and_heads_stay_and_decide_offline(server: MockServer) -> None:
-    judge, asked = load("small.judge.json"), len(server.bodies)
+    judge, asked = load("small.judge.json"), len(server.requests)
     judge.head, judge.threshold = PairHead(weights={"letters": 2.0}), 0.999
     save(judge, "small.judge.json")
     assert run(CASCADE) == 0
     first, second = read(FILE).judge.members
     assert (first.head, first.threshold, second.head, second.threshold) == (judge.head, None, None, None)
     assert {round(one.certainty or 0, 6) for one in evidence("small")} == {SURE, DOUBT}
-    assert len(server.bodies) == asked
+    assert len(server.requests) == asked
     case, sure = next(iter(read_cases("labels.jsonl"))), load(FILE).members[0]
     assert sure(case).certainty == pytest.approx((SURE / (1 - SURE)) ** 2 / (1 + (SURE / (1 - SURE)) ** 2))
 
@@ -248,7 +248,7 @@ def test_ctrl_c_keeps_what_is_judged_and_the_same_command_goes_on(server: MockSe
 
         def respond(self, body: dict[str, Any]) -> dict[str, Any]:
             answered: dict[str, Any] = super().respond(body)
-            if len(self.bodies) in self.strikes:
+            if len(self.requests) in self.strikes:
                 os.kill(os.getpid(), signal.SIGINT)
             return answered
 
@@ -257,13 +257,13 @@ def test_ctrl_c_keeps_what_is_judged_and_the_same_command_goes_on(server: MockSe
     assert run(command) == 0
     whole = learnt()
     Path(FILE).unlink()
-    with serve(Striking(tokens=models_of)) as fresh:
+    with Striking(token_probabilities=models_of) as fresh:
         write_members(fresh)
         for _ in fresh.strikes:
             assert run(command) == 130
             assert not Path(FILE).exists()
         assert run(command) == 0
-    assert (len(fresh.asked), fresh.asked.total()) == (120, 120)  # nothing is paid twice
+    assert (len(fresh.request_counts), fresh.request_counts.total()) == (120, 120)  # nothing is paid twice
     (judge, *told), (judge_of_whole, *told_of_whole) = learnt(), whole
     assert told == told_of_whole
     assert judge.settings == judge_of_whole.settings
@@ -273,25 +273,25 @@ def test_a_spent_budget_is_exit_2_and_more_of_it_goes_on(
     server: MockServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write("labels.jsonl", range(40), about="budget")
-    before = len(server.bodies)
+    before = len(server.requests)
     command = [*CASCADE, "--risk", "0.2", "--workers", "1", "--out", "budget.judge.json"]
     assert run([*command, "--budget", "calls=50"]) == 2
     assert "50 of 50 calls are used." in capsys.readouterr().err
-    assert len(server.bodies) == before + 50
+    assert len(server.requests) == before + 50
     assert run(command) == 0
-    assert len(server.bodies) == before + 120
+    assert len(server.requests) == before + 120
     told = as_dict(read("budget.judge.json").training["spent"])
     assert (told["usage"]["calls"], told["sessions"]) == (120, 2)
 
 
 def test_other_cases_and_other_members_are_judged_anew(server: MockServer) -> None:
-    before = len(server.bodies)
+    before = len(server.requests)
     write("labels.jsonl", range(20), about="other texts")
     run(CASCADE)
-    assert len(server.bodies) == before + 60
+    assert len(server.requests) == before + 60
     save(build("direct", evidence="pairwise", order="both"), "small.judge.json", lm=lm(server, "small"))
     run(CASCADE)
-    assert len(server.bodies) == before + 60 + 20  # of the small one's other order; the rest is in the cache
+    assert len(server.requests) == before + 60 + 20  # of the small one's other order; the rest is in the cache
     assert len(list(Path("compiled/cascade-labels.evidence").glob("small-*"))) == 3
     assert len(list(Path("compiled/cascade-labels.evidence").glob("large-*"))) == 2
 

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from mock_server import MockServer, serve
 
 from dicast.cli import run
 from dicast.judging import PROGRAMS
+from dicast.testing import MockServer
 
 
 @pytest.fixture
@@ -125,20 +125,20 @@ def test_bad_rows_can_be_skipped_and_are_kept_aside(elsewhere, capsys):
 def test_a_server_is_judged_by_with_every_program(elsewhere, capsys):
     name = pairs(elsewhere, 3)
     for program in ("direct", "fennec", "fennec-single", "fennec-correct", "pref"):
-        with serve(MockServer()) as server:
+        with MockServer() as server:
             arguments = ["judge", "--judge", program, "--cases", name, "--out", program, "--json"]
             assert run([*arguments, "--lm", f"openai/mock@{server.url}", "--readout", "generate"]) == 0
             told = json.loads(capsys.readouterr().out)
             evaluation = told["evaluation"]
             assert evaluation["scored"] == 3
-            assert server.asked.total() == evaluation["usage"]["calls"]
+            assert server.request_counts.total() == evaluation["usage"]["calls"]
             assert sum(stage["calls"] for stage in told["stages"].values()) == evaluation["usage"]["calls"]
 
 
 def test_keys_reach_the_server_and_no_file(elsewhere, capsys, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
     name = pairs(elsewhere, 2)
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         assert run(["judge", "--cases", name, "--out", "out", "--lm", f"openai/keyed@{server.url}"]) == 0
     written = "".join(path.read_text() for path in (elsewhere / "out").iterdir())
     captured = capsys.readouterr()
@@ -147,16 +147,16 @@ def test_keys_reach_the_server_and_no_file(elsewhere, capsys, monkeypatch):
 
 def test_roles_are_answered_by_their_own_models(elsewhere, capsys):
     name = pairs(elsewhere, 1)
-    with serve(MockServer()) as judging, serve(MockServer()) as finding:
+    with MockServer() as judging, MockServer() as finding:
         lm = f"judge=openai/j@{judging.url},criteria=openai/c@{finding.url}"
         assert run(["judge", "--judge", "fennec", "--cases", name, "--out", "out", "--lm", lm, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["evaluation"]["usage"]["calls"] == 4
-    assert (finding.asked.total(), judging.asked.total()) == (1, 3)
+    assert (finding.request_counts.total(), judging.request_counts.total()) == (1, 3)
 
 
 def test_check_tells_what_is_well_and_what_to_mend(elsewhere, capsys):
     name = pairs(elsewhere)
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         code = run(["check", "--lm", f"openai/checked@{server.url}", "--cases", name, "--json"])
     found = {line["name"]: line for line in json.loads(capsys.readouterr().out)}
     assert code == 1  # the default model is not in the empty store
@@ -248,7 +248,7 @@ def test_every_command_has_help_with_an_example(command, capsys):
 
 def test_a_scoring_run_on_a_native_route_never_imports_litellm(elsewhere):
     name = pairs(elsewhere, 1)
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         code = (
             "import sys\nfrom dicast.cli import run\n"
             f"assert run(['judge', '--cases', {name!r}, '--out', 'out', '--lm', 'openai/x@{server.url}']) == 0\n"

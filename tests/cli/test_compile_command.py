@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from known_judge import CARE, SPACE, Known
-from mock_server import MockServer, serve
 
 import dicast
 from dicast.cli import run
@@ -18,6 +17,7 @@ from dicast.judging.judge_file import read
 from dicast.judging.stage import Stage
 from dicast.optimizers.recipe import Parts
 from dicast.signatures.direct import Prefer
+from dicast.testing import MockServer
 
 N = 200
 RECIPE = {"space": SPACE, "trials": 18, "head": False, "baseline": None, "risk": 0.3}
@@ -156,7 +156,7 @@ def test_a_model_that_writes_prompts_is_looked_for_before_anything_is_judged(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setitem(PROGRAMS._added, "answering", Program("answering", Answering, "knows", "-", "pairs", "1"))
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         words = ["compile", "answering", "--cases", "labels.jsonl", "--lm", f"openai/x@{server.url}"]
         assert run([*words, "--prompts", "gepa", "--prompt-lm", "openai/y@http://127.0.0.1:9/v1"]) == 3
     assert "nothing answers at http://127.0.0.1:9/v1" in capsys.readouterr().err
@@ -186,7 +186,7 @@ def test_a_compilation_that_ended_before_any_verdict_does_not_stand_in_the_way(
     command = ["compile", "direct", "--cases", "labels.jsonl", "--trials", "0", "--seed"]
     assert run([*command, "1", "--lm", "openai/gpt-4o"]) == 3
     assert "no API key" in capsys.readouterr().err
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         assert run([*command, "2", "--lm", f"openai/other@{server.url}"]) in (0, 1, 2)
         assert "holds a compilation" not in capsys.readouterr().err
         assert run([*command, "3", "--lm", f"openai/other@{server.url}"]) == 3

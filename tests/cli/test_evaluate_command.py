@@ -5,11 +5,11 @@ import re
 from pathlib import Path
 
 import pytest
-from mock_server import MockServer, serve
 
 from dicast.cli import run
 from dicast.data import Finding, Judged, Winner
 from dicast.judging.aggregate import aggregate_findings
+from dicast.testing import MockServer
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ]
     rows = [row | {"response_b": "y"} for row in rows]
     (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         lm = f"openai/m@{server.url}"
         for name, more in (("first", ()), ("fennec", ("--judge", "fennec", "--branches", "2"))):
             assert run(["judge", "--cases", "pairs.jsonl", "--lm", lm, "--out", f"runs/{name}", *more]) == 0
@@ -34,7 +34,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def evaluated(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:  # type: ignore[type-arg]
     capsys.readouterr()
     assert run(["evaluate", *arguments, "--json"]) == 0
-    return json.loads(capsys.readouterr().out)  # type: ignore[no-any-return]
+    return json.loads(capsys.readouterr().out)
 
 
 def test_a_run_is_told_section_by_section(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -147,7 +147,7 @@ def test_generated_reviews_are_held_against_written_ones(
     ]
     rows = [row | history for row in rows]
     Path("reviews.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         judged = ["judge", "--judge", "perse", "--cases", "reviews.jsonl", "--scale", "1..10", "--out", "out"]
         assert run([*judged, "--lm", f"openai/m@{server.url}"]) == 0
     found = evaluated(capsys, "out", "--texts", "bleu,rouge")["evaluation"]["sections"]["explanations"]

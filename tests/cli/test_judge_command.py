@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from mock_server import MockServer, serve
 
 from dicast.cli import run
+from dicast.testing import MockServer
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def judge(server, *more):
 
 
 def test_explain_prints_the_whole_tree_of_one_case(cases, capsys):
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         assert judge(server, "--judge", "fennec", "--branches", "1", "--explain", "case 2") == 0
     out = capsys.readouterr().out
     for told in ("case 2", "some text", "order a, b", "order b, a", "human label a", "criteria: 1 calls"):
@@ -34,7 +34,7 @@ def test_explain_prints_the_whole_tree_of_one_case(cases, capsys):
 
 
 def test_explain_as_json_is_the_verdict(cases, capsys):
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         assert judge(server, "--explain", "case 1", "--json") == 0
     verdict = json.loads(capsys.readouterr().out)
     assert verdict["case_id"] == "case 1"
@@ -42,7 +42,7 @@ def test_explain_as_json_is_the_verdict(cases, capsys):
 
 
 def test_explaining_a_case_that_is_not_there_names_a_close_one(cases, capsys):
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         assert judge(server, "--explain", "case 9") == 3
     assert "--explain case 9: no case of pairs.jsonl has this id. One of 4 is 'case" in capsys.readouterr().err
 
@@ -53,11 +53,11 @@ def test_explaining_a_fitted_baseline_fits_it_first(cases, capsys):
 
 
 def test_a_panel_asks_every_member_and_names_them_in_the_signature(cases, capsys):
-    with serve(MockServer()) as first, serve(MockServer()) as second:
+    with MockServer() as first, MockServer() as second:
         models = [f"openai/m@{first.url}", f"openai/n@{second.url}"]
         arguments = ["judge", "--cases", "pairs.jsonl", "--set", "evidence=pairwise", "--out", "out", "--json"]
         assert run([*arguments, "--panel", models[0], "--panel", models[1], "--pool", "probability"]) == 0
-    assert len(first.bodies) == len(second.bodies) == 4 * 2
+    assert len(first.requests) == len(second.requests) == 4 * 2
     told = json.loads(capsys.readouterr().out)["evaluation"]
     assert told["signature"].startswith("panel of direct|")
     assert f"lm={models[0]} + {models[1]}" in told["signature"]
@@ -68,9 +68,9 @@ def test_a_panel_asks_every_member_and_names_them_in_the_signature(cases, capsys
 
 def test_samples_draw_written_answers_anew(cases, capsys):
     arguments = ("--readout", "generate", "--set", "evidence=pairwise", "--order", "one", "--limit", "1")
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         assert judge(server, *arguments, "--samples", "3", "--out", "out", "--json") == 0
-    assert [body["temperature"] for body in server.bodies] == [0.7] * 3
+    assert [body["temperature"] for body in server.requests] == [0.7] * 3
     assert json.loads(capsys.readouterr().out)["evaluation"]["usage"]["calls"] == 3
 
 
@@ -84,7 +84,7 @@ def test_priorities_are_learned_from_a_run_and_stand_in_the_manifest(cases, caps
         schema = body.get("response_format", {}).get("json_schema", {}).get("schema", {}).get("properties", {})
         return {"criteria": ["style: nice", "truth: right"]} if set(schema) == {"criteria"} else None
 
-    with serve(MockServer(reply=reply)) as server:
+    with MockServer(answer=reply) as server:
         assert judge(server, "--judge", "fennec", "--branches", "2", "--out", "all", "--json") == 0
         more = ("--branches", "2", "--set", "keep=1", "--learn", "all", "--out", "kept", "--json")
         assert judge(server, "--judge", "fennec", *more) == 0
@@ -96,7 +96,7 @@ def test_priorities_are_learned_from_a_run_and_stand_in_the_manifest(cases, caps
 
 
 def test_a_judge_without_branches_cannot_learn(cases, capsys):
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         assert judge(server, "--out", "first", "--json") == 0
         assert judge(server, "--learn", "first", "--out", "second") == 3
     assert (
@@ -118,7 +118,7 @@ def test_cases_whose_responses_refuse_can_be_left_out(cases, capsys):
 def test_an_edited_task_file_is_another_run(cases, capsys):
     (cases / "reviews.yaml").write_text("wording: a product review\naspects: {}\n")
     arguments = ("--judge", "implicit", "--set", "task=reviews.yaml", "--out", "out", "--json")
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         judge(server, *arguments)
         assert "reviews@" in json.loads((cases / "out" / "manifest.json").read_text())["identity"]["settings"]["task"]
         (cases / "reviews.yaml").write_text("wording: a film review\naspects: {}\n")

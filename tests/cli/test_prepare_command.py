@@ -9,13 +9,13 @@ import threading
 from collections import Counter
 
 import pytest
-from mock_server import MockServer, serve
 
 from dicast import Case
 from dicast.cli import run
 from dicast.data import read_cases
 from dicast.engines.parallel import stream
 from dicast.errors import Infrastructure
+from dicast.testing import MockServer
 
 
 @pytest.fixture
@@ -56,10 +56,10 @@ def ids(path):
 
 def test_prepared_cases_are_cases_again(elsewhere, capsys):
     stories(elsewhere, told="readers")
-    with serve(MockServer(reply=good)) as server:
+    with MockServer(answer=good) as server:
         assert prepare(server, "--set", "words=5", names="anonymise,summarise") == 0
         cases = sorted(read_cases("prepared.jsonl"), key=lambda case: case.id)
-        assert server.asked.total() == 12
+        assert server.request_counts.total() == 12
     out = capsys.readouterr().out.splitlines()
     assert out[0] == "prepared 6 cases; prepared.jsonl holds 6"
     assert out[1].startswith("usage: 12 calls (0 more from the cache), 600 prompt + 60 generated tokens")
@@ -74,7 +74,7 @@ def test_prepared_cases_are_cases_again(elsewhere, capsys):
 
 def test_json_is_one_object_and_nothing_else(elsewhere, capsys):
     stories(elsewhere, told="json")
-    with serve(MockServer(reply=good)) as server:
+    with MockServer(answer=good) as server:
         assert prepare(server, "--json", "--limit", "3", "--seed", "1") == 0
     told = json.loads(capsys.readouterr().out)
     assert {name: told[name] for name in ("out", "prepared", "cases", "failed", "bad_rows")} == {
@@ -85,19 +85,19 @@ def test_json_is_one_object_and_nothing_else(elsewhere, capsys):
 
 def test_a_second_run_prepares_what_is_missing(elsewhere, capsys):
     stories(elsewhere, 6, told="resuming")
-    with serve(MockServer(reply=good)) as server:
+    with MockServer(answer=good) as server:
         assert prepare(server, "--limit", "4") == 0
         path = elsewhere / "prepared.jsonl"
         path.write_bytes(path.read_bytes()[:-20])  # as a kill leaves it
         assert prepare(server, "--json") == 0
-        assert max(server.asked.values()) == 1  # what was cut off comes from the cache
+        assert max(server.request_counts.values()) == 1  # what was cut off comes from the cache
     assert ids(path) == Counter(f"s{n}" for n in range(6))
     assert json.loads(capsys.readouterr().out.split("\n", 3)[3])["prepared"] == 3
 
 
 def test_other_settings_need_another_file(elsewhere, capsys):
     stories(elsewhere)
-    with serve(MockServer(reply=good)) as server:
+    with MockServer(answer=good) as server:
         assert prepare(server) == 0
         assert prepare(server, "--set", "rounds=1") == 3
         assert "prepared.jsonl: holds prepared cases with settings = {'rounds': 2}, now it is {'rounds': 1}." in (
@@ -111,7 +111,7 @@ def test_other_settings_need_another_file(elsewhere, capsys):
 def test_the_cases_are_never_written_over(elsewhere, capsys):
     stories(elsewhere)
     before = (elsewhere / "stories.jsonl").read_text()
-    with serve(MockServer(reply=good)) as server:
+    with MockServer(answer=good) as server:
         assert prepare(server, out="stories.jsonl") == 3
     assert (elsewhere / "stories.jsonl").read_text() == before
 
@@ -119,7 +119,7 @@ def test_the_cases_are_never_written_over(elsewhere, capsys):
 def test_failed_cases_are_kept_aside_with_the_reason_and_tried_anew(elsewhere, capsys):
     stories(elsewhere, 4, told="failures")
     broken = lambda body: {"no": "names"} if "failures 2 lives" in json.dumps(body) else good(body)  # noqa: E731
-    with serve(MockServer(reply=broken)) as server:
+    with MockServer(answer=broken) as server:
         assert prepare(server, "--workers", "1") == 1
         assert "1 cases failed and are in prepared.rejects.jsonl" in capsys.readouterr().out
         (failure,) = [json.loads(line) for line in (elsewhere / "prepared.rejects.jsonl").read_text().splitlines()]
@@ -128,7 +128,7 @@ def test_failed_cases_are_kept_aside_with_the_reason_and_tried_anew(elsewhere, c
         assert ids(elsewhere / "prepared.jsonl") == Counter(["s0", "s1", "s3"])
     (elsewhere / "prepared.jsonl").rename(elsewhere / "other.jsonl")
     (elsewhere / "prepared.manifest.json").rename(elsewhere / "other.manifest.json")
-    with serve(MockServer(reply=good)) as server:
+    with MockServer(answer=good) as server:
         assert prepare(server) == 0
     assert not (elsewhere / "prepared.rejects.jsonl").exists()
 
@@ -137,7 +137,7 @@ def test_bad_rows_can_be_skipped(elsewhere, capsys):
     stories(elsewhere, 2, told="bad rows")
     with (elsewhere / "stories.jsonl").open("a") as file:
         file.write("not json\n")
-    with serve(MockServer(reply=good)) as server:
+    with MockServer(answer=good) as server:
         assert prepare(server) == 3
         assert prepare(server, "--skip-bad") == 0
     assert "1 bad rows are in prepared.bad_rows.jsonl" in capsys.readouterr().out
@@ -145,7 +145,7 @@ def test_bad_rows_can_be_skipped(elsewhere, capsys):
 
 def test_a_spent_budget_is_told_and_more_finishes(elsewhere, capsys):
     stories(elsewhere, told="budgets")
-    with serve(MockServer(reply=good)) as server:
+    with MockServer(answer=good) as server:
         assert prepare(server, "--budget", "calls=3", "--workers", "1") == 2
         assert "3 of 3 calls are used" in capsys.readouterr().err
         assert len(ids(elsewhere / "prepared.jsonl")) == 3
@@ -173,7 +173,7 @@ def test_case_after_case_that_fails_at_the_server_ends_the_stream():
 def test_ctrl_c_keeps_what_is_done(elsewhere):
     stories(elsewhere, 40, told="ctrl-c")
     path = elsewhere / "prepared.jsonl"
-    with serve(MockServer(reply=good, delay=0.1)) as server:
+    with MockServer(answer=good, delay=0.1) as server:
         command = [sys.executable, "-m", "dicast", "prepare", "--with", "anonymise", "--cases", "stories.jsonl"]
         command += ["--out", "prepared.jsonl", "--lm", f"openai/mock@{server.url}", "--workers", "2"]
         environment = os.environ | {"DSPY_CACHEDIR": str(elsewhere / "cache")}
@@ -213,7 +213,7 @@ def test_ctrl_c_keeps_what_is_done(elsewhere):
 )
 def test_what_is_wrong_is_one_clear_line_and_exit_code_three(elsewhere, capsys, arguments, told):
     stories(elsewhere)
-    with serve(MockServer(reply=good)) as server:
+    with MockServer(answer=good) as server:
         given = {"--cases": "stories.jsonl", "--out": "x.jsonl", "--lm": f"openai/mock@{server.url}"}
         given |= dict(zip(arguments[::2], arguments[1::2], strict=True))
         assert run(["prepare", *(part for pair in given.items() for part in pair)]) == 3

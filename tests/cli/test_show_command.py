@@ -5,7 +5,6 @@ from pathlib import Path
 
 import dspy
 import pytest
-from mock_server import MockServer, serve
 
 import dicast
 from dicast.cli import run
@@ -14,6 +13,7 @@ from dicast.judging import Panel, build
 from dicast.judging.heads import PairHead
 from dicast.judging.judge_file import fingerprint, save, versions
 from dicast.optimizers.fingerprints import case_fingerprints
+from dicast.testing import MockServer
 
 TRAINING = {
     "before": {"hits": 70, "n": 100},
@@ -174,7 +174,7 @@ def pairs(folder, right, wrong):
 
 
 def check(hits, n, *more, **training):
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         judge = build("direct", evidence="pairwise")
         save(
             judge, "tone.judge.json", training={"after": {"hits": hits, "n": n}} | training, lm=f"openai/m@{server.url}"
@@ -186,7 +186,7 @@ def test_a_judge_that_agrees_as_before_passes(here, capsys):
     pairs(here, 27, 3)
     code, server = check(27, 30, "--margin", "0.2")
     assert code == 0
-    assert len(server.bodies) == 2 * 30  # the case without a label is not paid for
+    assert len(server.requests) == 2 * 30  # the case without a label is not paid for
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(f"tone@{fingerprint('tone.judge.json')[:12]}|")
     assert lines[1:] == [  # as statsmodels' confint_proportions_2indep(method="newcomb", alpha=0.1) has it
@@ -202,7 +202,7 @@ def test_drift_is_of_all_verdicts_also_those_that_the_threshold_abstains_from(he
     pairs(here, 5, 5)
     judge = build("direct", evidence="pairwise")
     judge.threshold = 1.0
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         save(judge, "tone.judge.json", training={"after": {"hits": 8, "n": 10}}, lm=f"openai/m@{server.url}")
         run(["check", "--judge", "tone.judge.json", "--cases", "fresh.jsonl", "--json"])
     told = json.loads(capsys.readouterr().out)
@@ -240,7 +240,7 @@ def test_a_sample_of_the_labels_is_judged_by_seed(here, capsys):
 
 def test_another_model_and_other_versions_are_told(here, capsys):
     pairs(here, 5, 5)
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         save(build("direct"), "tone.judge.json", training={"after": {"hits": 8, "n": 10}}, lm="openai/small")
         told = json.loads((here / "tone.judge.json").read_text())
         told["versions"]["dspy"] = "3.0.0"
@@ -291,7 +291,7 @@ def test_check_leaves_out_the_cases_that_the_judge_was_made_of(here, capsys):
     cases = [case for case in dicast.read_cases("fresh.jsonl") if case.label is not None]
     code, server = check(27, 30, "--margin", "0.2", cases=case_fingerprints(cases[:10]))
     assert "tone.judge.json was compiled on 10 of these 30 cases; they are excluded." in capsys.readouterr().err
-    assert len(server.bodies) == 2 * 20
+    assert len(server.requests) == 2 * 20
     assert code == 2
     assert check(27, 30, cases=case_fingerprints(cases[::-1]))[0] == 3
     assert "was compiled on all of these 30 cases. Give cases that are new to it." in capsys.readouterr().err

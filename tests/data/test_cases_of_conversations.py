@@ -9,12 +9,12 @@ import dspy
 import pytest
 from dspy.lm15 import Request
 from pydantic import ValidationError
-from scripted import Answer, prompt, scripted
 
 from dicast.data import Case, Preference, Turn
 from dicast.data.rows import FieldError, explain, row_to_case
 from dicast.judging import build
 from dicast.judging.judge import request_text
+from dicast.testing import Answer, ScriptedLM, prompt_text
 
 TURNS = [
     {"role": "system", "content": "Be brief."},
@@ -48,9 +48,9 @@ Name one.
 def anything(request: Request) -> Answer:
     """An LM that answers every stage with the plainest value that its schema allows; every text is weak."""
     if request.config.logprobs is not None:
-        return {"logprobs": {"A": 0.4, "1": 0.3, "Yes": 0.3}}
+        return {"token_probabilities": {"A": 0.4, "1": 0.3, "Yes": 0.3}}
     schema = (request.config.response_format or {})["schema"]
-    return plain(schema, schema, random.Random(prompt(request)))
+    return plain(schema, schema, random.Random(prompt_text(request)))
 
 
 def plain(schema: dict[str, Any], root: dict[str, Any], noise: random.Random) -> Any:
@@ -66,11 +66,11 @@ def plain(schema: dict[str, Any], root: dict[str, Any], noise: random.Random) ->
 
 
 def prompts(name: str, case: Case = TALK, **settings: Any) -> list[str]:
-    lm, script = scripted(anything)
+    lm = script = ScriptedLM(anything)
     with dspy.context(lm=lm):
         verdict = build(name, **settings)(case)
     assert verdict.status == "scored", verdict.detail
-    return [prompt(request) for request in script.requests]
+    return [prompt_text(request) for request in script.requests]
 
 
 JUDGES: list[tuple[str, dict[str, Any], int]] = [

@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from mock_server import MockServer, serve
 
 from dicast.cli import run
 from dicast.engines.models import DEFAULT_MODEL, ModelString, Roles, get_lm
 from dicast.errors import ModelError
+from dicast.testing import MockServer
 
 
 @pytest.mark.parametrize(
@@ -83,12 +83,12 @@ def test_a_key_in_a_dotenv_file_is_used_and_the_environment_comes_first(tmp_path
     Path(".env").write_text("HOSTED_VLLM_API_KEY=from-the-file\nOPENAI_API_KEY=not-this-one\n")
     Path("pairs.jsonl").write_text(json.dumps({"query": "q", "response_a": "x", "response_b": "y"}) + "\n")
     monkeypatch.setenv("OPENAI_API_KEY", "from-the-environment")
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         for provider in ("hosted_vllm", "openai"):
             arguments = ["judge", "--cases", "pairs.jsonl", "--out", provider, "--json"]
             assert run([*arguments, "--lm", f"{provider}/m@{server.url}"]) == 0
     monkeypatch.delenv("HOSTED_VLLM_API_KEY", raising=False)  # load_dotenv has set it
-    assert set(server.keys) == {"Bearer from-the-file", "Bearer from-the-environment"}
+    assert set(server.authorizations) == {"Bearer from-the-file", "Bearer from-the-environment"}
 
 
 @pytest.mark.slow
@@ -102,11 +102,11 @@ def test_a_provider_without_a_native_route_goes_through_litellm(tmp_path):
         "from dicast.engines.models import get_lm\n"
         "print(type(get_lm('lm_studio/m').transport.inner).__name__)\n"
     )
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         environment = {"LM_STUDIO_API_BASE": server.url, "LM_STUDIO_API_KEY": "x", "DSPY_CACHEDIR": str(tmp_path)}
         result = subprocess.run(
             [sys.executable, "-c", code], env=os.environ | environment, capture_output=True, text=True
         )
     assert result.returncode == 0, result.stderr
     assert result.stdout.strip() == "LiteLLMEngine"
-    assert server.asked.total() == 4
+    assert server.request_counts.total() == 4

@@ -5,10 +5,10 @@ import math
 import dspy
 import pytest
 from dspy.experimental import Choice, Noul, Score
-from scripted import prompt, scripted
 
 from dicast.engines.token_probabilities import ProbabilityLM, options_of, read_options
 from dicast.errors import ModelError
+from dicast.testing import ScriptedLM, prompt_text
 
 
 class ThreeKinds(dspy.Signature):
@@ -21,7 +21,7 @@ class ThreeKinds(dspy.Signature):
 
 
 def response_with(tokens):
-    lm, script = scripted(lambda request: {"logprobs": tokens})
+    lm = script = ScriptedLM(lambda request: {"token_probabilities": tokens})
     ProbabilityLM(lm)(
         state={"instructions": "i", "inputs": {"text": "t"}},
         questions={"q": {"type": "choice", "instructions": "?", "criteria": {"A": None, "B": None}}},
@@ -41,14 +41,16 @@ def test_no_option_among_the_tokens_is_uniform_with_coverage_zero():
 
 
 def test_a_server_without_token_probabilities_is_named_with_what_to_do():
-    lm, _ = scripted(lambda request: "A")
+    lm = ScriptedLM(lambda request: "A")
     question = {"q": {"type": "noul", "instructions": "?", "criteria": None}}
     with pytest.raises(ModelError, match="no token probabilities. Use --readout generate"):
         ProbabilityLM(lm)(state={"instructions": "i", "inputs": {}}, questions=question)
 
 
 def test_each_kind_of_question_is_one_request_of_one_token():
-    lm, script = scripted(lambda request: {"logprobs": {"A": 0.5, "B": 0.25, "1": 0.05, "2": 0.05, "3": 0.1}})
+    lm = script = ScriptedLM(
+        lambda request: {"token_probabilities": {"A": 0.5, "B": 0.25, "1": 0.05, "2": 0.05, "3": 0.1}}
+    )
     read = dspy.Predict(ThreeKinds)(lm=ProbabilityLM(lm), text="hello")
     assert len(script.requests) == 3
     assert {request.config.max_tokens for request in script.requests} == {1}
@@ -58,7 +60,7 @@ def test_each_kind_of_question_is_one_request_of_one_token():
 
 
 def test_the_inputs_come_before_the_question_so_that_questions_share_a_prefix():
-    lm, script = scripted(lambda request: {"logprobs": {"A": 0.5, "1": 0.5}})
+    lm = script = ScriptedLM(lambda request: {"token_probabilities": {"A": 0.5, "1": 0.5}})
     dspy.Predict(ThreeKinds)(lm=ProbabilityLM(lm), text="hello")
     asked = [request.messages[0].text for request in script.requests]
     assert all(text.startswith("Text:\nhello\n\n") for text in asked)
@@ -68,11 +70,11 @@ def test_the_inputs_come_before_the_question_so_that_questions_share_a_prefix():
 
 
 def test_demos_are_shown_before_the_case():
-    lm, script = scripted(lambda request: {"logprobs": {"A": 1.0}})
+    lm = script = ScriptedLM(lambda request: {"token_probabilities": {"A": 1.0}})
     predict = dspy.Predict(ThreeKinds.delete("grade").delete("true"))
     predict.demos = [dspy.Example(text="earlier", better="A")]
     predict(lm=ProbabilityLM(lm), text="now")
-    text = prompt(script.requests[0])
+    text = prompt_text(script.requests[0])
     assert "Example 1:\nText: earlier\nBetter: A" in text
     assert text.index("earlier") < text.index("now")
 
@@ -84,7 +86,7 @@ def test_score_levels_are_named_from_one():
 
 
 def test_a_uniform_distribution_over_five_levels_has_the_mean_three():
-    lm, _ = scripted(lambda request: {"logprobs": {str(level): 0.2 for level in range(1, 6)}})
+    lm = ScriptedLM(lambda request: {"token_probabilities": {str(level): 0.2 for level in range(1, 6)}})
 
     class Five(dspy.Signature):
         """Grade."""

@@ -10,12 +10,12 @@ import time
 from collections import Counter
 
 import pytest
-from mock_server import MockServer, serve
 
 from dicast import Case
 from dicast.data import Usage, Verdict
 from dicast.engines.batch import RunFolder, read_verdicts, run_cases
 from dicast.errors import BudgetSpent, DeclarationError, Infrastructure, RunError
+from dicast.testing import MockServer
 
 
 def cases(count):
@@ -216,8 +216,8 @@ def wait_for_lines(path, count, process, seconds=60):
 @pytest.mark.fault
 @pytest.mark.slow
 def test_kill_nine_and_resume_judges_every_case_once_and_pays_once(rows, tmp_path):
-    faults = {"429": 0.04, "500": 0.04, "garbage": 0.03, "nothing": 0.03}
-    with serve(MockServer(faults=faults, delay=0.02, seed=1)) as server:
+    faults = {"429": 0.04, "500": 0.04, "invalid_json": 0.03, "closed_connection": 0.03}
+    with MockServer(faults=faults, delay=0.02, seed=1) as server:
         out, cache = tmp_path / "run", tmp_path / "cache"
         for lines in (5, 20):
             process = dicast_judge(rows, out, server.url, cache)
@@ -229,17 +229,17 @@ def test_kill_nine_and_resume_judges_every_case_once_and_pays_once(rows, tmp_pat
     assert process.returncode == 0, errors
     assert ids(out) == Counter(f"r{n}" for n in range(40))
     assert json.loads(told)["evaluation"]["scored"] == 40
-    assert server.served_faults.total() > 0
+    assert server.fault_counts.total() > 0
     # A kill loses the answers that were on their way: at most the requests in flight, 4 cases of 4 calls, at each kill.
-    paid_twice = sum(count - 1 for count in server.asked.values())
-    assert len(server.asked) == 160
+    paid_twice = sum(count - 1 for count in server.request_counts.values())
+    assert len(server.request_counts) == 160
     assert paid_twice <= 2 * 16
 
 
 @pytest.mark.fault
 @pytest.mark.slow
 def test_ctrl_c_finishes_the_cases_in_flight_and_says_how_to_go_on(rows, tmp_path):
-    with serve(MockServer(delay=0.1)) as server:
+    with MockServer(delay=0.1) as server:
         out = tmp_path / "run"
         process = dicast_judge(rows, out, server.url, tmp_path / "cache")
         wait_for_lines(out / "verdicts.jsonl", 3, process)
@@ -257,14 +257,14 @@ def test_ctrl_c_finishes_the_cases_in_flight_and_says_how_to_go_on(rows, tmp_pat
 @pytest.mark.fault
 @pytest.mark.slow
 def test_a_budget_stops_the_run_and_more_budget_finishes_it(rows, tmp_path):
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         out = tmp_path / "run"
         process = dicast_judge(rows, out, server.url, tmp_path / "cache", "--budget", "calls=40")
         told, errors = process.communicate(timeout=60)
         assert process.returncode == 2
         assert "of 40 calls are used" in errors
         assert "coverage" in told
-        assert server.asked.total() <= 40 + 16  # calls that were under way when the limit was reached
+        assert server.request_counts.total() <= 40 + 16  # calls that were under way when the limit was reached
         process = dicast_judge(rows, out, server.url, tmp_path / "cache")
         process.communicate(timeout=60)
     assert ids(out) == Counter(f"r{n}" for n in range(40))
@@ -274,7 +274,7 @@ def test_a_budget_stops_the_run_and_more_budget_finishes_it(rows, tmp_path):
 def test_concurrency_falls_when_a_server_refuses(tmp_path):
     import dicast
 
-    with serve(MockServer(faults={"429": 0.1}, delay=0.01, seed=3)) as server:
+    with MockServer(faults={"429": 0.1}, delay=0.01, seed=3) as server:
         judge = dicast.judge("direct", lm=f"openai/refusing@{server.url}")
         run_cases(judge, cases(20), opened(tmp_path), workers=16, on_verdict=lambda judged: None)
         from dicast.engines.models import get_lm
@@ -288,7 +288,7 @@ def test_concurrency_falls_when_a_server_refuses(tmp_path):
 def test_equal_calls_in_flight_are_made_once():
     import dicast
 
-    with serve(MockServer(delay=0.2)) as server:
+    with MockServer(delay=0.2) as server:
         judge = dicast.judge("direct", lm=f"openai/once@{server.url}", evidence="pairwise", order="one")
         case = Case(id="same", query="q", candidates=[{"text": "x"}, {"text": "y"}])
         verdicts = []
@@ -297,7 +297,7 @@ def test_equal_calls_in_flight_are_made_once():
             thread.start()
         for thread in threads:
             thread.join()
-    assert server.asked.total() == 1
+    assert server.request_counts.total() == 1
     assert sorted((v.usage.calls, v.usage.cached) for v in verdicts) == [(0, 1)] * 7 + [(1, 0)]
     assert {v.usage.total_tokens for v in verdicts} == {55}  # the cache knows how long its answers were
 
@@ -308,9 +308,9 @@ def test_two_servers_of_one_model_name_do_not_share_answers():
     case = Case(id="x", query="two servers", candidates=[{"text": "x"}, {"text": "y"}])
     asked = []
     for _ in range(2):
-        with serve(MockServer()) as server:
+        with MockServer() as server:
             dicast.judge("direct", lm=f"openai/same@{server.url}", evidence="pairwise", order="one")(case)
-            asked.append(server.asked.total())
+            asked.append(server.request_counts.total())
     assert asked == [1, 1]
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mock_server import MockServer, serve
 
 from dicast.cli import run
 from dicast.engines.batch import read_manifest, read_verdicts
 from dicast.evaluation import evaluate, run_arrays
 from dicast.judging import build
 from dicast.judging.judge_file import save
+from dicast.testing import MockServer
 
 PROMPTS, PAIRS = 20, 6
 
@@ -40,19 +40,19 @@ def texts_of(value: float, low: float, high: float) -> str:
 
 def test_one_folder_has_one_accuracy_and_interval(cases: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A judge of the mock server, that says A in both orders and so ties every pair, by every way to measure it."""
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         judge = build("direct", evidence="pairwise")
         training = {"after": {"hits": 60, "n": 100}}
         save(judge, "tone.judge.json", training=training, lm=f"openai/m@{server.url}")
         judging = ["judge", "--judge", "tone.judge.json", "--cases", cases, "--out", "out"]
         assert run(judging) == 0
-        requests = len(server.bodies)
+        requests = len(server.requests)
         capsys.readouterr()
         assert run(judging) == 0  # a finished folder: nothing is judged again
         printed = capsys.readouterr().out
         assert run([*judging, "--json"]) == 0
         judged = json.loads(capsys.readouterr().out)["evaluation"]
-        assert len(server.bodies) == requests
+        assert len(server.requests) == requests
         run(["check", "--judge", "tone.judge.json", "--cases", cases, "--json"])
         checked = json.loads(capsys.readouterr().out)["now"]
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 from dspy.lm15 import Request
-from scripted import Answer, prompt, scripted
 
 from dicast.data import Case, Finding, Verdict
 from dicast.engines.ledger import Budget, Ledger, charge_to
@@ -22,6 +21,7 @@ from dicast.optimizers.certificates.certify import certify_cascade
 from dicast.optimizers.cost_account import CostAccount
 from dicast.optimizers.evidence import Evidence, ProgressCallbacks
 from dicast.optimizers.fingerprints import case_fingerprints
+from dicast.testing import Answer, ScriptedLM, prompt_text
 
 PAIR = Case(id="p", query="Which?", candidates=[{"text": "One."}, {"text": "Two."}])
 SINGLE = Case(id="s", query="How good?", candidates=[{"text": "One."}])
@@ -42,7 +42,7 @@ class Says(Judge):
 
 def reads(answer: Any, **settings: Any) -> Judge:
     """A direct judge with an LM of its own."""
-    lm, script = scripted(answer if callable(answer) else lambda request: answer)
+    lm = script = ScriptedLM(answer if callable(answer) else lambda request: answer)
     member = build("direct", **(DIRECT | settings))
     member.set_lm(lm)
     member.script = script
@@ -53,8 +53,8 @@ def prefers(word: str, share: float) -> Any:
     """An LM that gives this probability to the response that begins with the word, in either order."""
 
     def answer(request: Request) -> Answer:
-        first = f"Response A:\n<<<\n{word}" in prompt(request)
-        return {"logprobs": {"A": share if first else 1 - share, "B": 1 - share if first else share}}
+        first = f"Response A:\n<<<\n{word}" in prompt_text(request)
+        return {"token_probabilities": {"A": share if first else 1 - share, "B": 1 - share if first else share}}
 
     return answer
 
@@ -84,7 +84,7 @@ def test_what_nobody_is_sure_of_is_abstained_and_can_be_read() -> None:
 
 def test_the_dear_judge_is_asked_as_often_as_the_cheap_one_is_unsure() -> None:
     cheap = reads(
-        lambda request: prefers("Sure", 0.95)(request) if "Sure" in prompt(request) else prefers("x", 0.5)(request)
+        lambda request: prefers("Sure", 0.95)(request) if "Sure" in prompt_text(request) else prefers("x", 0.5)(request)
     )
     dear = reads(prefers("One", 0.99))
     cascade = Cascade([cheap, dear], thresholds=[0.8, 0.0])

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import dspy
 import pytest
-from mock_server import MockServer, serve
-from scripted import asked_for, prompt, scripted
 
 from dicast import Case
 from dicast.cli import run as dicast_run
@@ -17,6 +15,7 @@ from dicast.errors import DeclarationError
 from dicast.judging import build
 from dicast.judging.delimiters import FENCE_NOTE
 from dicast.judging.yaml_judge import read_judge
+from dicast.testing import MockServer, ScriptedLM, answer_fields, prompt_text
 
 PAIR = Case(id="p", query="Name a prime.", candidates=[{"text": "9"}, {"text": "7 is prime"}])
 SINGLE = Case(id="s", query="Name a prime.", candidates=[{"text": "7"}])
@@ -44,15 +43,15 @@ def declared(tmp_path):
 
 def whim(request):
     """Answers as the prompt's own hash says: different everywhere, the same each time."""
-    rng = random.Random(prompt(request))
+    rng = random.Random(prompt_text(request))
     if request.config.logprobs is not None:
-        return {"logprobs": {token: rng.uniform(0.01, 0.07) for token in "ABC0123456789"}}
+        return {"token_probabilities": {token: rng.uniform(0.01, 0.07) for token in "ABC0123456789"}}
     fields = request.config.response_format["schema"]["properties"]
     return {name: rng.choice(field["enum"]) if "enum" in field else "because" for name, field in fields.items()}
 
 
 def ask(judge, case, answer=whim):
-    lm, script = scripted(answer)
+    lm = script = ScriptedLM(answer)
     with dspy.context(lm=lm):
         return judge(case), script.requests
 
@@ -88,7 +87,7 @@ def test_scores_stand_on_the_declared_scale(declared, text, lo, hi, readout):
 def test_each_criterion_is_a_question_of_its_own(declared, text, readout, calls):
     verdict, requests = ask(declared(text).set(readout=readout), PAIR)
     assert len(requests) == verdict.usage.calls == calls
-    told = [{"polite: it thanks", "short: no padding"} & set(prompt(request).splitlines()) for request in requests]
+    told = [{"polite: it thanks", "short: no padding"} & set(prompt_text(request).splitlines()) for request in requests]
     assert [len(criteria) for criteria in told] == [1] * calls
     weights = {finding.criterion: finding.weight for finding in verdict.findings}
     assert weights == {"polite": 2, "short": 1}
@@ -100,7 +99,7 @@ def test_every_instruction_ends_with_the_fence(declared, text, readout):
     judge = declared(text).set(readout=readout)
     assert all(stage.ask.signature.instructions.endswith(f"\n{FENCE_NOTE}") for stage in judge.stages())
     _, requests = ask(judge, PAIR)
-    assert all(prompt(request).startswith("You judge replies of a support desk.\n") for request in requests)
+    assert all(prompt_text(request).startswith("You judge replies of a support desk.\n") for request in requests)
 
 
 @pytest.mark.parametrize(
@@ -117,13 +116,13 @@ def test_every_instruction_ends_with_the_fence(declared, text, readout):
 )
 def test_what_a_model_is_asked(declared, text, told):
     _, requests = ask(declared(text).set(readout="probability"), PAIR)
-    assert any(told in prompt(request) for request in requests)
+    assert any(told in prompt_text(request) for request in requests)
 
 
 def test_the_heavier_criterion_decides(declared):
     def split(request):
         """By politeness 7 is better, by shortness 9."""
-        text = prompt(request)
+        text = prompt_text(request)
         seven_is_a = text.index("7 is prime") < text.index("<<<\n9\n>>>")
         return {"better": "A" if seven_is_a == ("polite: it thanks" in text) else "B"}
 
@@ -134,7 +133,7 @@ def test_the_heavier_criterion_decides(declared):
 
 def test_scores_are_weighted_means(declared):
     def grade(request):
-        return {"score": 9 if "polite: it thanks" in prompt(request) else 3}
+        return {"score": 9 if "polite: it thanks" in prompt_text(request) else 3}
 
     verdict, _ = ask(declared(TEXTS), SINGLE, grade)
     assert verdict.scores == ((2 * 9 + 1 * 3) / 3,)
@@ -153,7 +152,7 @@ def test_the_profile_is_shown_when_it_is_asked_for(declared):
     case = PAIR.model_copy(update={"profile": Preference(text="no padding at all")})
     for text, shown in ((LETTERS, False), (LETTERS + "profile: true\n", True)):
         _, requests = ask(declared(text), case)
-        assert {"no padding at all" in prompt(request) for request in requests} == {shown}
+        assert {"no padding at all" in prompt_text(request) for request in requests} == {shown}
 
 
 def test_plain_words_are_a_criterion_and_the_file_gives_a_name(declared):
@@ -161,7 +160,7 @@ def test_plain_words_are_a_criterion_and_the_file_gives_a_name(declared):
     assert (judge.name, judge.settings()) == ("desk", {"readout": "generate", "order": "both", "tie_threshold": 0.0})
     verdict, requests = ask(judge, PAIR)
     assert {finding.criterion for finding in verdict.findings} == {"polite", "solves it"}
-    assert any("Criterion:\nsolves it\n" in prompt(request) for request in requests)
+    assert any("Criterion:\nsolves it\n" in prompt_text(request) for request in requests)
 
 
 def test_structural_parameters_are_the_files_and_then_the_callers(declared, tmp_path):
@@ -191,7 +190,7 @@ def test_a_saved_judge_asks_the_same_prompts(declared, text, readout, tmp_path):
     judge.save(tmp_path / "state.json")
     loaded = declared(text)
     loaded.load(tmp_path / "state.json")
-    prompts = [sorted(map(prompt, ask(each, PAIR)[1])) for each in (judge, loaded, judge.deepcopy())]
+    prompts = [sorted(map(prompt_text, ask(each, PAIR)[1])) for each in (judge, loaded, judge.deepcopy())]
     assert prompts[0] == prompts[1] == prompts[2]
     assert loaded.settings() == judge.settings() == judge.reset_copy().settings()
 
@@ -260,11 +259,11 @@ def test_a_declared_judge_runs_from_the_command_line_and_an_edited_one_does_not_
     text = TEXTS.replace("10", "5")
     declared(text)
     Path("texts.jsonl").write_text(json.dumps({"id": "1", "query": "q", "response": "x", "score": 1}) + "\n")
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         command = ["judge", "--judge", "desk.yaml", "--cases", "texts.jsonl", "--out", "run"]
         command += ["--lm", f"openai/desk@{server.url}"]
         assert dicast_run(command) == dicast_run(command) == 0
-        assert sum(server.asked.values()) == 2
+        assert sum(server.request_counts.values()) == 2
         capsys.readouterr()
         declared(text, CRITERIA.replace("it thanks", "it thanks twice"))
         assert dicast_run(command) == 3
@@ -281,4 +280,4 @@ def test_the_wrong_kind_of_case_is_refused(declared):
 def test_one_criterion_gives_what_the_plain_answer_says(declared):
     judge = declared(LETTERS + "order: one\n", "criteria: [polite]\n")
     verdict, (request,) = ask(judge, PAIR, lambda request: {"better": "B"})
-    assert (verdict.winner, asked_for(request)) == ("b", {"better"})
+    assert (verdict.winner, answer_fields(request)) == ("b", {"better"})

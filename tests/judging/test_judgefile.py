@@ -11,8 +11,6 @@ import dspy
 import pytest
 from dspy.utils.exceptions import LMAuthError
 from judges import REVIEWER, ask, by_place, fitting, profile_of, requests_of, with_state
-from mock_server import MockServer, serve
-from scripted import prompt, scripted
 
 import dicast
 from dicast import Case, __version__
@@ -27,6 +25,7 @@ from dicast.judging.registry import judge_title
 from dicast.judging.signature_judge import SignatureJudge
 from dicast.programs.direct import Direct
 from dicast.signatures.direct import Prefer
+from dicast.testing import MockServer, ScriptedLM, prompt_text
 
 HEAD = PairHead(weights={"log_odds": 0.1, "score": 1 / 3}, intercept=-1.5, threshold={"spread": 0.25}, fitted="x", n=90)
 LM = "openai/judge@http://127.0.0.1:9/v1"
@@ -156,10 +155,10 @@ def test_a_server_without_schemas_is_asked_the_same(file):
     save(judge, file)
     asked = []
     for one in (judge, load(file)):
-        lm, script = scripted(lambda request: "none", schema=False)
+        lm = script = ScriptedLM(lambda request: "none", schema=False)
         with dspy.context(lm=lm):
             one(fitting("pref"))
-        asked.append([prompt(request) for request in script.requests])
+        asked.append([prompt_text(request) for request in script.requests])
     assert asked[0] == asked[1]
     assert "is it good" in asked[0][0]
 
@@ -325,14 +324,14 @@ def asked(monkeypatch, tmp_path):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-real")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-other")
     monkeypatch.setattr("dicast.engines.models._lms", {})
-    with serve(MockServer()) as server, dspy.context(cache=False):
+    with MockServer() as server, dspy.context(cache=False):
 
         def keys(judge: Judge) -> set[str]:
-            server.keys.clear()
+            server.authorizations.clear()
             for stage in judge.stages():
                 stage.lm.cache = False
             assert judge(fitting("direct")).status == "scored"
-            return set(server.keys)
+            return set(server.authorizations)
 
         yield server, keys
 
@@ -534,27 +533,27 @@ def identity(folder):
 
 
 def test_a_judge_file_judges_by_its_own_lm_and_stands_in_the_signature(cases, capsys):
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         save(taught("direct"), "tone.judge.json", lm=f"openai/m@{server.url}")
         assert dicast_run(["judge", "--judge", "tone.judge.json", "--cases", "pairs.jsonl", "--json"]) == 0
     told, digest = json.loads(capsys.readouterr().out), fingerprint("tone.judge.json")[:12]
     assert told["out"] == os.path.join("runs", "tone-pairs")
     assert told["evaluation"]["signature"].startswith(f"tone@{digest}|evidence=pairwise,order=one,readout=generate,")
-    assert all("Be strict" in json.dumps(body) for body in server.bodies)
+    assert all("Be strict" in json.dumps(body) for body in server.requests)
     assert identity(cases / "runs" / "tone-pairs")["lm"] == f"openai/m@{server.url}"
 
 
 def test_settings_and_lm_of_a_judge_file_can_be_overridden(cases, capsys):
     save(build("direct"), "tone.judge.json", lm=LM)
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         more = ["--lm", f"openai/n@{server.url}", "--order", "one", "--set", "evidence=pairwise", "--out", "out"]
         assert dicast_run(["judge", "--judge", "tone.judge.json", "--cases", "pairs.jsonl", "--json", *more]) == 0
-    assert len(server.bodies) == 4
+    assert len(server.requests) == 4
     assert identity(cases / "out")["settings"]["order"] == "one"
 
 
 def test_a_run_of_a_judge_file_is_not_continued_by_another_one(cases, capsys):
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         judge = build("direct")
         arguments = ["judge", "--judge", "tone.judge.json", "--cases", "pairs.jsonl", "--out", "out", "--json"]
         save(judge, "tone.judge.json", lm=f"openai/m@{server.url}")
@@ -568,7 +567,7 @@ def test_a_run_of_a_judge_file_is_not_continued_by_another_one(cases, capsys):
 def test_abstained_verdicts_are_counted_apart(cases, capsys):
     judge = build("direct")
     judge.threshold = 0.99
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         save(judge, "tone.judge.json", lm=f"openai/m@{server.url}")
         assert dicast_run(["judge", "--judge", "tone.judge.json", "--cases", "pairs.jsonl", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
@@ -576,7 +575,7 @@ def test_abstained_verdicts_are_counted_apart(cases, capsys):
 
 
 def test_one_case_is_explained_by_a_judge_file(cases, capsys):
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         save(taught("fennec"), "tone.judge.json", lm=f"openai/m@{server.url}")
         explain = ["--explain", "case 2"]
         assert dicast_run(["judge", "--judge", "tone.judge.json", "--cases", "pairs.jsonl", *explain]) == 0
@@ -585,11 +584,11 @@ def test_one_case_is_explained_by_a_judge_file(cases, capsys):
 
 def test_a_judge_file_sits_on_a_panel(cases, capsys):
     save(taught("direct"), "tone.judge.json", lm=LM)
-    with serve(MockServer()) as first, serve(MockServer()) as second:
+    with MockServer() as first, MockServer() as second:
         panel = ["--panel", f"openai/m@{first.url}", "--panel", f"openai/n@{second.url}", "--pool", "probability"]
         arguments = ["judge", "--judge", "tone.judge.json", "--cases", "pairs.jsonl", "--json", *panel]
         assert dicast_run(arguments) == 0
-    assert len(first.bodies) == len(second.bodies) > 0
+    assert len(first.requests) == len(second.requests) > 0
     told = json.loads(capsys.readouterr().out)
     assert told["evaluation"]["signature"].startswith(f"panel of tone@{fingerprint('tone.judge.json')[:12]}|")
 

@@ -25,7 +25,6 @@ from judges import (
     schema_of,
     with_state,
 )
-from scripted import Answer, prompt, scripted
 
 import dicast
 from dicast.data import Case, Verdict, Winner
@@ -34,8 +33,9 @@ from dicast.judging import PROGRAMS, Panel, build
 from dicast.judging.question import Question
 from dicast.judging.stage import NESTED_SAMPLES, Stage, sample_answers, sampled
 from dicast.signatures.direct import Prefer
+from dicast.testing import Answer, ScriptedLM, prompt_text
 
-TOKENS = {"logprobs": {"A": 0.6, "B": 0.2, "1": 0.02, "2": 0.03, "3": 0.05, "4": 0.06, "5": 0.04}}
+TOKENS = {"token_probabilities": {"A": 0.6, "B": 0.2, "1": 0.02, "2": 0.03, "3": 0.05, "4": 0.06, "5": 0.04}}
 
 # the plainest judge
 
@@ -80,7 +80,7 @@ def test_a_stage_without_an_lm_says_what_to_do():
 
 
 def test_a_server_without_schemas_is_asked_in_sections():
-    lm, script = scripted(lambda request: "[[ ## better ## ]]\nB\n\n[[ ## completed ## ]]", schema=False)
+    lm = script = ScriptedLM(lambda request: "[[ ## better ## ]]\nB\n\n[[ ## completed ## ]]", schema=False)
     with dspy.context(lm=lm):
         verdict = build("direct", evidence="pairwise", order="one", readout="generate")(PAIR)
     assert verdict.winner == "b"
@@ -295,7 +295,7 @@ def test_both_ends_of_the_scale_can_be_reached(name: str, worst: float, best: fl
         for field in ("score", "stars"):
             if field in answer:
                 values = schema_of(request)["properties"][field]["enum"]
-                answer[field] = values[-1 if "quality 9" in prompt(request) else 0]
+                answer[field] = values[-1 if "quality 9" in prompt_text(request) else 0]
         return answer | ({"factual": "yes"} if "factual" in answer else {})
 
     assert run(name, fitting(name, (0, 9)), extreme)[0].scores == (worst, best)
@@ -369,7 +369,7 @@ def test_a_saved_judge_holds_no_key(name: str, tmp_path: Any) -> None:
 
 def written(answer: Asked, **settings: Any) -> tuple[Stage, list[Request]]:
     """A stage bound to a cached LM, and what it sends."""
-    lm, script = scripted(answer, cache=True)
+    lm = script = ScriptedLM(answer, cache=True)
     stage = Stage(Prefer, "judgment", **settings)
     stage.ask.lm = lm
     return stage, script.requests
@@ -455,7 +455,7 @@ def test_nested_draws_and_their_tries_never_collide() -> None:
 
 
 def test_probabilities_are_not_drawn() -> None:
-    lm, script = scripted(lambda request: TOKENS, cache=True)
+    lm = script = ScriptedLM(lambda request: TOKENS, cache=True)
     question = Question(Prefer, "judgment")
     question.ask.lm = lm
     answers = sample_answers(lambda: question(readout="probability", **INPUTS), 5)
@@ -507,7 +507,7 @@ def test_an_answer_that_the_check_refuses_is_asked_for_again() -> None:
 
 
 def test_an_async_call_gives_the_same_verdict(caplog):
-    lm, _ = scripted(by_place)
+    lm = ScriptedLM(by_place)
     with dspy.context(lm=lm):
         judge = build("fennec", branches=2)
         awaited, called = asyncio.run(judge.acall(PAIR)), judge(PAIR)

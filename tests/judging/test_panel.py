@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 from dspy.lm15 import Request
-from scripted import Answer, asked_for, prompt, scripted
 
 from dicast.data import Case, Finding, Usage, Verdict
 from dicast.errors import DeclarationError
 from dicast.judging import Panel, build, build_panel
 from dicast.judging.judge import Judge
 from dicast.judging.panel import POOLS, pool
+from dicast.testing import Answer, ScriptedLM, answer_fields, prompt_text
 
 PAIR = Case(id="p", query="Which?", candidates=[{"text": "One."}, {"text": "Two."}])
 SINGLE = Case(id="s", query="How good?", candidates=[{"text": "One."}])
@@ -36,7 +36,7 @@ def verdicts(*said: dict[str, Any]) -> list[Verdict]:
 
 def seated(name: str, answer: Any, **settings: Any) -> Judge:
     """A member with an LM of its own."""
-    lm, script = scripted(answer if callable(answer) else lambda request: answer, cache=True)
+    lm = script = ScriptedLM(answer if callable(answer) else lambda request: answer, cache=True)
     member = build(name, **settings)
     member.set_lm(lm)
     member.script = script
@@ -45,7 +45,7 @@ def seated(name: str, answer: Any, **settings: Any) -> Judge:
 
 def likes(word: str) -> Any:
     def answer(request: Request) -> Answer:
-        letter = "A" if f"Response A:\n<<<\n{word}" in prompt(request) else "B"
+        letter = "A" if f"Response A:\n<<<\n{word}" in prompt_text(request) else "B"
         return {"better": letter, "preferred": letter, "score": 5}
 
     return answer
@@ -194,7 +194,7 @@ def test_members_of_one_program_and_no_named_model_are_numbered() -> None:
 def test_members_of_one_program_are_named_by_their_models() -> None:
     panel = build_panel("direct", ["openai/x@http://127.0.0.1:9/v1", "openai/y@http://127.0.0.1:9/v1"], **DIRECT)
     for member, word in zip(panel.members, ("One", "Two"), strict=True):
-        member.set_lm(scripted(likes(word))[0])
+        member.set_lm(ScriptedLM(likes(word)))
     assert {finding.member for finding in panel(PAIR).findings} == {
         "openai/x@http://127.0.0.1:9/v1",
         "openai/y@http://127.0.0.1:9/v1",
@@ -370,4 +370,4 @@ def test_factors_of_members_are_kept_and_do_not_vote() -> None:
 def test_unused_stages_ask_nothing() -> None:
     member = seated("direct", likes("One"), **DIRECT)
     Panel([member])(PAIR)
-    assert {frozenset(asked_for(request)) for request in member.script.requests} == {frozenset({"better"})}
+    assert {frozenset(answer_fields(request)) for request in member.script.requests} == {frozenset({"better"})}

@@ -5,7 +5,6 @@ from typing import Any, Literal
 import dspy
 import pytest
 from dspy.experimental import Choice, Noul, Score
-from scripted import prompt, scripted
 
 from dicast.data import Case
 from dicast.errors import DeclarationError
@@ -14,6 +13,7 @@ from dicast.judging.delimiters import FENCE_NOTE
 from dicast.judging.question import Question, output_types
 from dicast.judging.stage import Stage
 from dicast.signatures.scales import ReadAs, ZeroToTen
+from dicast.testing import ScriptedLM, prompt_text
 
 PAIR = Case(id="p", query="Name a prime.", candidates=[{"text": "9"}, {"text": "7 is prime"}], label={"value": "b"})
 TWO_READOUTS = [
@@ -40,7 +40,7 @@ IS_GOOD, LEVEL = Noul, Score["very poor", "poor", "fair", "good", "excellent"]
 
 def ask(question: Question, readout: str, demos: Any = (), **answer: Any) -> tuple[Any, Any]:
     question.ask.demos = [dspy.Example(**demo) for demo in demos]
-    lm, script = scripted(lambda request: answer)
+    lm = script = ScriptedLM(lambda request: answer)
     with dspy.context(lm=lm):
         given = question(readout=readout, text="the text")
     return given, script.requests
@@ -54,15 +54,15 @@ def test_an_instruction_that_was_tuned_in_one_readout_is_in_the_prompt_of_the_ot
     question.ask.signature = question.ask.signature.with_instructions("Tuned, and worth it.")
     judge.set(readout="generate" if tuned_in == "probability" else "probability")
     for readout in question.readouts:
-        lm, script = scripted(answer_any)
+        lm = script = ScriptedLM(answer_any)
         with dspy.context(lm=lm):
             question(readout=readout, **dict.fromkeys(question.ask.signature.input_fields, "x"))
-        assert all(prompt(request).startswith("Tuned, and worth it.") for request in script.requests)
+        assert all(prompt_text(request).startswith("Tuned, and worth it.") for request in script.requests)
 
 
 def answer_any(request: Any) -> Any:
     if request.config.logprobs is not None:
-        return {"logprobs": {"A": 0.5, "1": 0.4}}
+        return {"token_probabilities": {"A": 0.5, "1": 0.4}}
     fields = request.config.response_format["schema"]["properties"]
     return {name: field["enum"][0] if "enum" in field else "words" for name, field in fields.items()}
 
@@ -91,12 +91,12 @@ def test_the_description_of_an_output_is_the_question_of_both_readouts():
     question = Question(Graded, "judgment")
     for readout in ("generate", "probability"):
         _, requests = ask(question, readout, **(answer_words if readout == "generate" else TOKENS))
-        text = "\n".join(map(prompt, requests))
+        text = "\n".join(map(prompt_text, requests))
         assert all(words in text for words in ("Which is better?", "Is it good?", "How good is it?", FENCE_NOTE))
 
 
 answer_words = {"why": "clear", "better": "b", "good": "no", "score": 9}
-TOKENS = {"logprobs": {"A": 0.6, "1": 0.4}}
+TOKENS = {"token_probabilities": {"A": 0.6, "1": 0.4}}
 WRITTEN = {"text": "a demo", "why": "because", "better": "tie", "good": "yes", "score": 7}
 READ = {
     "text": "a demo",
@@ -111,10 +111,10 @@ AS_JSON = {name: value if isinstance(value, str) else value.model_dump(mode="jso
 def test_a_demo_serves_both_readouts(demo):
     question = Question(Graded, "judgment")
     _, requests = ask(question, "probability", [demo], **TOKENS)
-    assert all("Text: a demo\nBetter: C\nGood: A\nScore: 4\n" in prompt(request) for request in requests)
-    assert not any("because" in prompt(request) for request in requests)
+    assert all("Text: a demo\nBetter: C\nGood: A\nScore: 4\n" in prompt_text(request) for request in requests)
+    assert not any("because" in prompt_text(request) for request in requests)
     _, (request,) = ask(question, "generate", [demo], **answer_words)
-    shown = prompt(request)
+    shown = prompt_text(request)
     score = 7 if demo is WRITTEN else 8  # five levels on 0..10
     assert '"better": "tie"' in shown
     assert '"good": "yes"' in shown
@@ -126,33 +126,33 @@ def test_a_demo_that_holds_the_tokens_themselves_is_understood():
     demo = {"text": "a demo", "better": "C", "good": "B", "score": "4"}
     question = Question(Graded, "judgment")
     _, requests = ask(question, "probability", [demo], **TOKENS)
-    assert "Better: C\nGood: B\n" in prompt(requests[0])
+    assert "Better: C\nGood: B\n" in prompt_text(requests[0])
     _, (request,) = ask(question, "generate", [demo], **answer_words)
-    assert '"better": "tie"' in prompt(request)
-    assert '"good": "no"' in prompt(request)
+    assert '"better": "tie"' in prompt_text(request)
+    assert '"good": "no"' in prompt_text(request)
 
 
 @pytest.mark.parametrize("readout", ["generate", "probability"])
 def test_bootstrap_fills_every_question_that_was_asked(readout):
     def model(request: Any) -> Any:
         if request.config.logprobs is not None:
-            return {"logprobs": {"B": 0.9, "4": 0.5, "2": 0.1}}
+            return {"token_probabilities": {"B": 0.9, "4": 0.5, "2": 0.1}}
         fields = request.config.response_format["schema"]["properties"]
         return {"better": "B"} if "better" in fields else {"score": 4}
 
     judge = build("direct", readout=readout)
     examples = [dspy.Example(case=PAIR, label="b").with_inputs("case")]
-    lm, _ = scripted(model)
+    lm = ScriptedLM(model)
     with dspy.context(lm=lm):
         bootstrap = dspy.BootstrapFewShot(metric=lambda example, verdict, trace=None: verdict.status == "scored")
         compiled = bootstrap.compile(judge, trainset=examples)
     assert all(any("augmented" in demo for demo in predictor.demos) for predictor in compiled.predictors())
-    lm, script = scripted(model)
+    lm = script = ScriptedLM(model)
     for other in ("generate", "probability"):
         compiled.set(readout=other)
         with dspy.context(lm=lm):
             assert compiled(PAIR.model_copy(update={"query": "Another."})).status == "scored"
-    shown = [prompt(request).partition("Another.")[0] for request in script.requests]
+    shown = [prompt_text(request).partition("Another.")[0] for request in script.requests]
     assert all("Name a prime." in text and "Winner" not in text for text in shown)
 
 

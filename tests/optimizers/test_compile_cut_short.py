@@ -10,7 +10,6 @@ import pytest
 import test_prompts as prompts
 from dspy.lm15 import ServerError
 from known_judge import SPACE, Known, known_cases
-from scripted import scripted
 
 from dicast.data import Case, Verdict
 from dicast.engines.ledger import Budget, current_ledger
@@ -19,6 +18,7 @@ from dicast.optimizers.checkpoints import Checkpoints
 from dicast.optimizers.compile import Compiled, Compiler
 from dicast.optimizers.evidence import Interrupted, ProgressCallbacks
 from dicast.optimizers.recipe import Recipe
+from dicast.testing import ScriptedLM
 
 STRUCTURES = Recipe(trials=18, baseline=None, head=False, space={name: tuple(values) for name, values in SPACE.items()})
 WORDINGS = Recipe(prompts="gepa", trials=0, prompt_trials=4, demos=0, baseline=None)
@@ -140,7 +140,7 @@ def test_stopped_in_the_search_the_best_so_far_has_the_best_structure(tmp_path: 
 def test_stopped_before_prompts_were_measured_it_is_an_interruption_with_a_best_so_far(tmp_path: Path) -> None:
     stop = threading.Event()
     progress = ProgressCallbacks(lambda name, told: stop.set() if name == "head" else None, stop=stop)
-    with dspy.context(lm=scripted(prompts.world, cache=False)[0]):
+    with dspy.context(lm=ScriptedLM(prompts.world, cache=False)):
         compiler = Compiler(prompts.plain(), prompts.cases("z", 100), tmp_path, WORDINGS, progress=progress, workers=1)
         with pytest.raises(Interrupted):
             compiler.run()
@@ -153,7 +153,7 @@ def test_a_search_of_prompts_that_the_server_cut_short_is_told_so(tmp_path: Path
 
     told: list[str] = []
     progress = ProgressCallbacks(lambda name, words: told.append(words) if name == "prompts" else None)
-    with dspy.context(lm=scripted(failing, cache=False)[0]):
+    with dspy.context(lm=ScriptedLM(failing, cache=False)):
         run(prompts.plain(), tmp_path, WORDINGS, prompts.cases("z", 100), progress=progress)
     assert "stopped early" in told[-1]
     assert "503 overloaded" in told[-1]
@@ -162,7 +162,7 @@ def test_a_search_of_prompts_that_the_server_cut_short_is_told_so(tmp_path: Path
 def test_too_few_cases_to_choose_a_structure_for_new_prompts_leave_the_search_out(tmp_path: Path) -> None:
     given = Recipe(prompts="gepa", prompt_trials=4, demos=0, baseline=None, space={"order": ("both", "one")})
     told: list[tuple[str, str]] = []
-    with dspy.context(lm=scripted(prompts.world, cache=False)[0]):
+    with dspy.context(lm=ScriptedLM(prompts.world, cache=False)):
         found = run(
             prompts.plain(), tmp_path, given, prompts.cases("z", 100),
             progress=ProgressCallbacks(lambda name, words: told.append((name, words))),

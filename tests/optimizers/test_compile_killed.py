@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mock_server import MockServer, serve
 
 from dicast.judging.judge_file import JudgeFile, read
+from dicast.testing import MockServer
 
 SPACE = {"order": ["both", "one"], "evidence": ["both", "pairwise", "single"]}
 RECIPE = {"trials": 4, "space": SPACE, "baseline": None, "risk": 0.4, "delta": 0.2, "seed": 3}
@@ -79,7 +79,7 @@ def wait_for(process: "subprocess.Popen[str]", out: Path, count: int) -> None:
 @pytest.mark.slow
 def test_kill_nine_at_five_moments_gives_the_judge_of_an_undisturbed_compilation(labels: Path, tmp_path: Path) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    with serve(MockServer(tokens=tokens, delay=0.01)) as server:
+    with MockServer(token_probabilities=tokens, delay=0.01) as server:
         finished(compiling(labels, whole, server))
         total, draw, struck = lines(whole), random.Random(7), 0
         for share in sorted(draw.random() for _ in range(5)):
@@ -102,7 +102,7 @@ def test_kill_nine_at_five_moments_gives_the_judge_of_an_undisturbed_compilation
 @pytest.mark.slow
 def test_ctrl_c_keeps_the_best_so_far_and_resume_goes_on(labels: Path, tmp_path: Path) -> None:
     out = tmp_path / "stopped"
-    with serve(MockServer(tokens=tokens, delay=0.03)) as server:
+    with MockServer(token_probabilities=tokens, delay=0.03) as server:
         process = compiling(labels, out, server)
         wait_for(process, out, 54)  # train and select are judged, and a structure is being tried or a part is judged
         process.send_signal(signal.SIGINT)
@@ -122,7 +122,7 @@ def test_ctrl_c_in_the_search_of_prompts_keeps_the_best_so_far(labels: Path, tmp
     """DSPy's threads take the signal for themselves, so that only a real one shows what comes of it."""
     out = tmp_path / "stopped"
     (tmp_path / "recipe.yaml").write_text(json.dumps(RECIPE | {"prompts": method, "prompt_trials": 6, "demos": 2}))
-    with serve(MockServer(tokens=tokens, delay=0.05)) as server:
+    with MockServer(token_probabilities=tokens, delay=0.05) as server:
         process = compiling(labels, out, server)
         assert process.stderr is not None
         while not next(process.stderr).startswith("prompts  wording 0"):
@@ -141,16 +141,16 @@ def test_a_budget_is_kept_and_leaves_enough_for_the_test(labels: Path, tmp_path:
     """Train and select are 50 verdicts of 4 calls, certify 15 and test 35: 400 calls; a search would take more."""
     out = tmp_path / "limited"
     (tmp_path / "recipe.yaml").write_text(json.dumps(RECIPE | {"space": {"readout": ["probability", "generate"]}}))
-    with serve(MockServer(tokens=tokens)) as server:
+    with MockServer(token_probabilities=tokens) as server:
         told, errors = finished(compiling(labels, out, server, "--budget", "calls=450"))
-    assert server.asked.total() <= 450
+    assert server.request_counts.total() <= 450
     assert "spent:" in told, errors
     assert read(out / "direct.judge.json").training["outcome"] in ("improved", "inconclusive")
     assert json.loads((out / "structure.json").read_text())["summary"]
 
 
 def test_resume_of_nothing_says_so(labels: Path, tmp_path: Path) -> None:
-    with serve(MockServer(tokens=tokens)) as server:
+    with MockServer(token_probabilities=tokens) as server:
         process = compiling(labels, tmp_path / "none", server, "--resume")
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 3

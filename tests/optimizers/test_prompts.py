@@ -12,8 +12,6 @@ from typing import Any
 import dspy
 import numpy as np
 import pytest
-from mock_server import MockServer, serve
-from scripted import Answer, asked_for, prompt, scripted
 from weak_model import shorten
 
 from dicast.data import Case
@@ -36,6 +34,7 @@ from dicast.optimizers.prompts.prompt_state import (
 )
 from dicast.optimizers.prompts.wording_evaluator import WordingEvaluator
 from dicast.signatures.direct import Prefer
+from dicast.testing import Answer, MockServer, ScriptedLM, answer_fields, prompt_text
 
 LESSON = "the politer response is better"
 RUDE, POLITE = "No. Find out yourself {}.", "Gladly, here is answer {}, thank you."
@@ -80,10 +79,10 @@ def writes(told: str, wanted: set[str]) -> dict[str, Any]:
 
 
 def world(request: Any) -> Answer:
-    told, wanted = prompt(request), asked_for(request)
+    told, wanted = prompt_text(request), answer_fields(request)
     if request.config.logprobs is not None:
         said = judge_says(told)
-        return {"logprobs": {said: 0.8, "AB"["BA".index(said)]: 0.1, "4": 0.1}}
+        return {"token_probabilities": {said: 0.8, "AB"["BA".index(said)]: 0.1, "4": 0.1}}
     if wanted == {"better"}:
         return {"better": judge_says(told)}
     return writes(told, wanted or set(re.findall(r'^"(\w+)":', told, re.MULTILINE)))
@@ -91,10 +90,10 @@ def world(request: Any) -> Answer:
 
 def stubborn(request: Any) -> Answer:
     """The same, but for one case to select by that nothing helps: no wording is perfect, so no search ends early."""
-    told = prompt(request)
+    told = prompt_text(request)
     if "question s0" not in told[told.rfind("Request:\n") :] or request.config.logprobs is None:
         return world(request)
-    return {"logprobs": {"B" if told.rfind("Gladly") < told.rfind("Find out") else "A": 1.0}}
+    return {"token_probabilities": {"B" if told.rfind("Gladly") < told.rfind("Find out") else "A": 1.0}}
 
 
 def plain(**settings: Any) -> Any:
@@ -105,7 +104,7 @@ def search(
     answer: Any = world, judge: Any = None, train: Any = TRAIN, select: Any = SELECT, *, cache: bool = False,
     on_trial: Any = None, stop: Any = None, **options: Any,
 ) -> tuple[PromptResult, list[Any]]:  # fmt: skip
-    lm, script = scripted(answer, cache=cache)
+    lm = script = ScriptedLM(answer, cache=cache)
     chosen = PromptOptions(**({"workers": 1, "trials": 5, "candidates": 3, "demos": 1} | options))
     with dspy.context(lm=lm):
         found = optimise_prompts(judge or plain(), train, select, chosen, on_trial=on_trial, stop=stop)
@@ -113,7 +112,7 @@ def search(
 
 
 def accuracy(judge: Any, parts: Any = SELECT) -> float:
-    lm, _ = scripted(world)
+    lm = ScriptedLM(world)
     with dspy.context(lm=lm):
         return float(np.mean([judge(case).winner == case.label.value for case in parts]))
 
@@ -146,7 +145,7 @@ def test_simba_writes_rules_where_the_answers_vary_from_draw_to_draw():
     coin = itertools.count()
 
     def moody(request: Any) -> Answer:
-        if asked_for(request) == {"better"} and request.config.temperature and LESSON not in prompt(request):
+        if answer_fields(request) == {"better"} and request.config.temperature and LESSON not in prompt_text(request):
             return {"better": "AB"[next(coin) % 2]}
         return world(request)
 
@@ -154,14 +153,14 @@ def test_simba_writes_rules_where_the_answers_vary_from_draw_to_draw():
     (wording,) = found.trials[found.chosen].stages.values()
     assert wording.instructions.endswith(f"Remember that {LESSON}.")
     assert found.score_after == 1.0
-    advised = [prompt(request) for request in requests if "module_advice" in prompt(request)]
+    advised = [prompt_text(request) for request in requests if "module_advice" in prompt_text(request)]
     assert any("People prefer" in told for told in advised)  # the feedback went with the reward
 
 
 @pytest.mark.parametrize(("readout", "shown"), [("probability", "Better: [AB]\n"), ("generate", '"better": ?"[AB]"')])
 def test_demos_are_shown_as_the_answer_that_is_wanted(readout, shown):
     found, _ = search(judge=plain(readout=readout), method="bootstrap", demos=2)
-    lm, script = scripted(world)
+    lm = script = ScriptedLM(world)
     with dspy.context(lm=lm):
         found.judge(SELECT[0])
     for request in script.requests:
@@ -183,19 +182,23 @@ def test_a_found_judge_saved_as_json_asks_the_very_same(readout, evidence):
     assert any(wording.demos for wording in wordings_of(loaded).values())
     asked = []
     for one in (judge, loaded):
-        lm, script = scripted(graded)
+        lm = script = ScriptedLM(graded)
         with dspy.context(lm=lm):
             verdicts = [one(case) for case in SELECT]
-        asked.append((sorted(map(prompt, script.requests)), [verdict.distribution for verdict in verdicts]))
+        asked.append((sorted(map(prompt_text, script.requests)), [verdict.distribution for verdict in verdicts]))
     assert asked[0] == asked[1]
 
 
 def graded(request: Any) -> Answer:
-    told = prompt(request)
+    told = prompt_text(request)
     shown = told[told.rfind("Request:\n") :]
     if "grade a response" in told:
         good = "Gladly" in shown
-        return {"logprobs": {"5" if good else "1": 0.9}} if request.config.logprobs else {"score": 5 if good else 1}
+        return (
+            {"token_probabilities": {"5" if good else "1": 0.9}}
+            if request.config.logprobs
+            else {"score": 5 if good else 1}
+        )
     return world(request)
 
 
@@ -209,7 +212,7 @@ def test_a_judge_of_letters_and_scores_is_searched_for_the_letters_alone_by_seve
 
 
 def test_a_case_is_judged_where_dspy_wants_no_trace_and_where_it_wants_one():
-    judge, (lm, _) = plain(), scripted(world)
+    judge, lm = plain(), ScriptedLM(world)
     program = JudgeProxy(judge, evaluator=WordingEvaluator(judge, BudgetGuard(Ledger())))
     for trace in (None, []):
         with dspy.context(lm=lm, trace=trace):
@@ -228,7 +231,7 @@ def test_the_judge_and_the_classes_of_signatures_stay_as_they_were():
     judge = plain(tie_threshold=0.25).bind("openai/m@http://127.0.0.1:9/v1")
     before = (json.dumps(judge.dump_state(json_mode=True)), Prefer.instructions)
     for stage in judge.stages():
-        stage.ask.lm, _ = scripted(world)
+        stage.ask.lm = ScriptedLM(world)
     found, _ = search(judge=judge, method="random-search")
     for stage in judge.stages():
         stage.ask.lm = None
@@ -311,7 +314,7 @@ def test_no_thread_works_on_after_the_end():
     asked, begun, stop = [], threading.Event(), threading.Event()
 
     def uneven(request: Any) -> Answer:
-        shown = prompt(request).rpartition("question ")[2]
+        shown = prompt_text(request).rpartition("question ")[2]
         if begun.is_set() and shown.startswith("s1"):
             stop.set()
         time.sleep(0.3 if begun.is_set() and shown.startswith("s3") else 0.01)
@@ -326,7 +329,7 @@ def test_no_thread_works_on_after_the_end():
 
 
 def test_the_budget_is_asked_before_each_call_of_the_model_that_writes():
-    lm, script = scripted(world)
+    lm = script = ScriptedLM(world)
     ledger = Ledger(Budget(calls=2))
     with dspy.context(callbacks=[BudgetCallback(BudgetGuard(ledger))]), charge_to(ledger):
         lm("Write.")
@@ -343,7 +346,7 @@ def test_steps_come_in_an_order_that_threads_cannot_change():
         time.sleep(delays.random() / 200)
         return graded(request)
 
-    judge, (lm, _) = plain(evidence="both"), scripted(jittery)
+    judge, lm = plain(evidence="both"), ScriptedLM(jittery)
     with dspy.context(lm=lm):
         runs = [evaluator_of(judge).judge_case(wordings_of(judge), TRAIN[0], steps=True)[1] for _ in range(8)]
     assert len(runs[0]) == 4
@@ -378,11 +381,11 @@ def test_the_same_seed_gives_the_same_result_whatever_the_threads(method):
 @pytest.mark.parametrize("method", PROMPT_OPTIMIZERS.names())
 def test_the_unchanged_judge_stays_unless_another_is_better(method):
     def deaf(request: Any) -> Answer:
-        told = prompt(request)
+        told = prompt_text(request)
         if request.config.logprobs is None:
-            return writes(told, asked_for(request) or set(re.findall(r'^"(\w+)":', told, re.MULTILINE)))
+            return writes(told, answer_fields(request) or set(re.findall(r'^"(\w+)":', told, re.MULTILINE)))
         said = "A" if int(re.findall(r"question [ts](\d)", told)[-1]) % 4 < 2 else "B"
-        return {"logprobs": {said: 1.0}}
+        return {"token_probabilities": {said: 1.0}}
 
     found, _ = search(deaf, method=method)
     assert found.chosen == 0
@@ -392,8 +395,8 @@ def test_the_unchanged_judge_stays_unless_another_is_better(method):
 
 def test_wording_that_leaves_cases_without_a_verdict_cannot_win():
     def breaks(request: Any) -> Answer:
-        told = prompt(request)
-        if asked_for(request) == {"better"} and LESSON in told and "Hard question s0" in told:
+        told = prompt_text(request)
+        if answer_fields(request) == {"better"} and LESSON in told and "Hard question s0" in told:
             return "I would rather write an essay."
         return world(request)
 
@@ -409,7 +412,9 @@ def test_only_the_named_stages_change():
     assert found.score_after == 1.0
     assert [path for path in before if before[path] != after[path]] == ["judge_pair"]
     assert {path for trial in found.trials for path in trial.stages} == {"judge_pair"}
-    assert not any("Name criteria" in prompt(request) for request in requests if "new_instruction" in prompt(request))
+    assert not any(
+        "Name criteria" in prompt_text(request) for request in requests if "new_instruction" in prompt_text(request)
+    )
 
 
 def test_end_to_end_every_stage_that_was_asked_may_change():
@@ -418,7 +423,7 @@ def test_end_to_end_every_stage_that_was_asked_may_change():
 
 
 def chain(request: Any) -> Answer:
-    told, wanted = prompt(request), asked_for(request)
+    told, wanted = prompt_text(request), answer_fields(request)
     if wanted == {"criteria"}:
         return {"criteria": ["manners"]}
     if "score_a" in wanted:
@@ -496,11 +501,11 @@ def test_models_by_name_answer_judge_and_prompts_each_by_its_own():
         wanted = set(body.get("response_format", {}).get("json_schema", {}).get("schema", {}).get("properties", {}))
         return {"better": judge_says(told)} if wanted == {"better"} else writes(told, wanted)
 
-    with serve(MockServer(reply=reply)) as server:
+    with MockServer(answer=reply) as server:
         judge = plain(readout="generate").bind(f"openai/judge@{server.url}")
         options = PromptOptions(method="gepa", prompt_lm=f"openai/writer@{server.url}", trials=3)
         found = optimise_prompts(judge, TRAIN, SELECT, options)
-        asked = [(body["model"], json.dumps(body["messages"])) for body in server.bodies]
+        asked = [(body["model"], json.dumps(body["messages"])) for body in server.requests]
     assert (found.score_before, found.score_after) == (0.5, 1.0)
     assert all(("new_instruction" in told) == (model == "writer") for model, told in asked)
     assert {stage.model for stage in found.judge.stages()} == {f"openai/judge@{server.url}"}
@@ -541,7 +546,7 @@ def test_members_of_a_panel_have_wording_of_their_own():
 def test_what_optimizers_do_to_copies_reaches_neither_structure_nor_models():
     judge = plain(tie_threshold=0.25)
     program = JudgeProxy(judge, evaluator=evaluator_of(judge))
-    lm, _ = scripted(world)
+    lm = ScriptedLM(world)
     clone = program.reset_copy()
     clone.set_lm(program.get_lm().copy(rollout_id=2, temperature=1.0))
     with dspy.context(lm=lm):
@@ -552,7 +557,7 @@ def test_what_optimizers_do_to_copies_reaches_neither_structure_nor_models():
 
 
 def test_an_answer_that_is_not_in_the_form_is_a_step_with_what_was_written():
-    lm, _ = scripted(lambda request: "An essay.")
+    lm = ScriptedLM(lambda request: "An essay.")
     judge = plain(readout="generate", order="one")
     with dspy.context(lm=lm):
         verdict, steps = evaluator_of(judge).judge_case(wordings_of(judge), TRAIN[0], steps=True)
@@ -577,7 +582,7 @@ def test_a_reading_of_probabilities_is_shown_as_its_most_probable_answer(name, p
     if "readout" in judge.settings():
         judge.set(readout="probability")
     stage, trace = stages_of(judge)[path], []
-    lm, _ = scripted(lambda request: {"logprobs": tokens})
+    lm = ScriptedLM(lambda request: {"token_probabilities": tokens})
     readout = {"readout": "probability"} if "readout" in judge.settings() else {}
     with dspy.context(lm=lm, trace=trace):
         stage(**dict.fromkeys(stage.ask.signature.input_fields, "x"), **readout)

@@ -9,13 +9,13 @@ from typing import Any
 import dspy
 import pytest
 from dspy.lm15 import Request
-from scripted import Answer, prompt, scripted
 
 from dicast.data import Case, Comparison, Preference, Review, Reviewer, Verdict
 from dicast.errors import DeclarationError
 from dicast.judging import build
 from dicast.programs.baselines import MatrixFactorisation
 from dicast.programs.multiple_choice import drawn_order
+from dicast.testing import Answer, ScriptedLM, prompt_text
 
 PAIR = Case(id="p", query="q", candidates=[{"text": "short"}, {"text": "much longer"}])
 
@@ -355,7 +355,7 @@ OPTIONS = Case(
 
 
 def run(name: str, case: Case, answer: Any, **settings: Any) -> tuple[Verdict, list[Request]]:
-    lm, script = scripted(answer if callable(answer) else lambda request: answer)
+    lm = script = ScriptedLM(answer if callable(answer) else lambda request: answer)
     with dspy.context(lm=lm):
         return build(name, **settings)(case), script.requests
 
@@ -370,7 +370,7 @@ def choosing(word: str) -> Any:
     def answer(request: Request) -> Answer:
         letter = next(letter for letter, text in letters_of(request).items() if text == word)
         if request.config.logprobs:
-            return {"logprobs": {one: 0.7 if one == letter else 0.1 for one in "ABCD"}}
+            return {"token_probabilities": {one: 0.7 if one == letter else 0.1 for one in "ABCD"}}
         return {"chosen": letter}
 
     return answer
@@ -398,14 +398,14 @@ def test_only_the_reminder_asks_to_consider_the_preference() -> None:
     _, (plain,) = run("zero-shot", OPTIONS, choosing("fish"))
     _, (reminded,) = run("reminder", OPTIONS, choosing("fish"))
     sentence = "Take into account what the person said earlier"
-    assert (sentence in prompt(plain), sentence in prompt(reminded)) == (False, True)
+    assert (sentence in prompt_text(plain), sentence in prompt_text(reminded)) == (False, True)
     assert letters_of(plain) == letters_of(reminded)
 
 
 def test_both_show_what_the_person_said_earlier() -> None:
     for name in ("zero-shot", "reminder"):
         _, (request,) = run(name, OPTIONS, choosing("fish"))
-        assert "Earlier:\n<<<\nno meat\n>>>" in prompt(request)
+        assert "Earlier:\n<<<\nno meat\n>>>" in prompt_text(request)
 
 
 def test_by_probability_every_option_has_its_share() -> None:
@@ -442,7 +442,7 @@ def test_two_options_are_a_pair_with_letters(name: str) -> None:
 def test_up_to_twenty_options_have_a_letter_each(count: int, readout: str) -> None:
     many = OPTIONS.model_copy(update={"candidates": tuple(_option(f"dish {n}") for n in range(count))})
     last = string.ascii_uppercase[count - 1]
-    answer = {"logprobs": {last: 1.0}} if readout == "probability" else {"chosen": last}
+    answer = {"token_probabilities": {last: 1.0}} if readout == "probability" else {"chosen": last}
     verdict, (request,) = run("zero-shot", many, answer, readout=readout)
     assert list(letters_of(request)) == list(string.ascii_uppercase[:count])
     assert isinstance(verdict.winner, int)
@@ -470,7 +470,7 @@ def test_a_letter_that_no_option_has_is_unscored(letter: str) -> None:
 @pytest.mark.parametrize("readout", ["generate", "probability"])
 def test_equal_options_share_the_choice(readout: str) -> None:
     twice = OPTIONS.model_copy(update={"candidates": tuple(_option(text) for text in ("fish", "beef", "fish"))})
-    answer = {"logprobs": {"A": 0.8, "B": 0.1, "C": 0.1}} if readout == "probability" else {"chosen": "A"}
+    answer = {"token_probabilities": {"A": 0.8, "B": 0.1, "C": 0.1}} if readout == "probability" else {"chosen": "A"}
     verdict, _ = run("zero-shot", twice, answer, readout=readout)
     shares = verdict.distribution or {}
     assert shares["0"] == shares["2"]

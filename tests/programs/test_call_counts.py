@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from mock_server import MockServer, serve
 
 from dicast.data import Case, Persona, Preference, Reviewer, Usage, Verdict
 from dicast.judging import Panel, build, build_panel
 from dicast.judging.judge import Judge
+from dicast.testing import MockServer
 from dicast.testing.schema import DEFAULT_PROBABILITIES
 
 N = 4  # criteria that the server names
@@ -19,7 +19,7 @@ unique = itertools.count()
 
 def counting_server(answer: Callable[[dict[str, Any]], Any]) -> MockServer:
     """A server that finds Yes likely wherever probabilities are read."""
-    return MockServer(reply=answer, tokens=lambda body: {**DEFAULT_PROBABILITIES, " Yes": 0.08})
+    return MockServer(answer=answer, token_probabilities=lambda body: {**DEFAULT_PROBABILITIES, " Yes": 0.08})
 
 
 def reply(body: dict[str, Any]) -> dict[str, Any] | None:
@@ -40,13 +40,13 @@ def fields(body: dict[str, Any]) -> set[str]:
 
 @pytest.fixture(scope="module")
 def counting() -> Iterator[MockServer]:
-    with serve(counting_server(reply)) as server:
+    with counting_server(reply) as server:
         yield server
 
 
 @pytest.fixture
 def server(counting: MockServer) -> MockServer:
-    counting.bodies.clear()
+    counting.requests.clear()
     return counting
 
 
@@ -78,15 +78,15 @@ PREFERENCE = Preference(text="no meat")
 
 def paid(judge: Judge, judged: Case, server: MockServer) -> int:
     """How many requests arrived for one verdict, which counts them too."""
-    before = len(server.bodies)
+    before = len(server.requests)
     verdict: Verdict = judge(judged)
     assert verdict.status == "scored", verdict.detail
-    assert verdict.usage.calls == len(server.bodies) - before
-    return len(server.bodies) - before
+    assert verdict.usage.calls == len(server.requests) - before
+    return len(server.requests) - before
 
 
 def one_token(server: MockServer) -> int:
-    return sum(body["max_tokens"] == 1 for body in server.bodies)
+    return sum(body["max_tokens"] == 1 for body in server.requests)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_fennec_with_a_learned_priority_pays_nothing_for_it(server: MockServer) 
     judge = bound(build("fennec", keep=2, priority="learned"), server)
     judge.priorities.shares = {"head 4": 0.9, "head 3": 0.8}
     assert paid(judge, case(), server) == 1 + 2 + 2 * 2
-    assert not any(fields(body) == {"order"} for body in server.bodies)
+    assert not any(fields(body) == {"order"} for body in server.requests)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
@@ -150,7 +150,7 @@ def test_a_weak_text_costs_a_correction_and_its_judgments(
 
 def test_a_text_that_is_not_weak_is_not_paid_for_again(server: MockServer) -> None:
     good_first = {"explanation_a": "", "score_a": 4, "explanation_b": "", "score_b": 2, "comparison": ""}
-    with serve(counting_server(lambda body: good_first if "score_a" in fields(body) else reply(body))) as other:
+    with counting_server(lambda body: good_first if "score_a" in fields(body) else reply(body)) as other:
         judge = bound(build("fennec-correct", order="one"), other)
         assert paid(judge, case(), other) == 1 + N + N + (1 + N + N)
 
@@ -160,8 +160,8 @@ def test_fennec_pays_criteria_and_guidelines_once_for_cases_of_one_request(serve
     first = case()
     second = first.model_copy(update={"candidates": case().candidates})
     assert [paid(judge, one, server) for one in (first, second)] == [1 + N + 2 * N, 2 * N]
-    assert sum(fields(body) == {"criteria"} for body in server.bodies) == 1
-    assert sum("score_5" in fields(body) for body in server.bodies) == N
+    assert sum(fields(body) == {"criteria"} for body in server.requests) == 1
+    assert sum("score_5" in fields(body) for body in server.requests) == N
 
 
 def test_pairwise_and_single_fennec_share_criteria_and_guidelines(server: MockServer) -> None:
@@ -206,8 +206,8 @@ def test_the_general_guideline_of_a_question_is_paid_once_for_all_its_users(serv
     users = [Preference(text=f"preference {next(unique)}") for _ in range(5)]
     calls = [paid(judge, question.model_copy(update={"profile": user}), server) for user in users]
     assert calls == [1 + 1 + 3, *[1 + 3] * 4]
-    assert sum(fields(body) == {"factors"} for body in server.bodies) == 1
-    assert sum(fields(body) == {"weights", "added"} for body in server.bodies) == 5
+    assert sum(fields(body) == {"factors"} for body in server.requests) == 1
+    assert sum(fields(body) == {"weights", "added"} for body in server.requests) == 5
 
 
 def test_the_ablation_shares_the_general_guideline_with_pref(server: MockServer) -> None:
@@ -285,7 +285,7 @@ def test_a_judge_of_pairs_asks_as_often_as_theory_says(
 def test_persona_asks_both_orders_of_two_equal_texts(server: MockServer) -> None:
     same = case(candidates=[{"text": "equal"}, {"text": "equal"}])
     bound(build("persona"), server)(same)
-    assert len(server.bodies) == 1  # the two orders are one and the same question
+    assert len(server.requests) == 1  # the two orders are one and the same question
 
 
 @pytest.mark.parametrize("count", [2, 4, 20])
@@ -361,5 +361,5 @@ def test_members_of_a_panel_that_share_a_model_share_criteria_and_guidelines(ser
 
 def test_equal_requests_are_never_sent_twice(server: MockServer) -> None:
     bound(build("fennec-correct"), server)(case())
-    sent = [json.dumps(body, sort_keys=True) for body in server.bodies]
+    sent = [json.dumps(body, sort_keys=True) for body in server.requests]
     assert len(sent) == len(set(sent))

@@ -5,12 +5,12 @@ from typing import Any
 import dspy
 import pytest
 from dspy.lm15 import Request
-from scripted import Answer, asked_for, prompt, scripted
 
 from dicast.data import Case, Finding, Judged, Scores, Verdict, Winner
 from dicast.errors import DeclarationError
 from dicast.judging import build
 from dicast.programs.criterion_ranking import Priorities, head
+from dicast.testing import Answer, ScriptedLM, answer_fields, prompt_text
 
 PAIR = Case(id="p", query="Name a prime.", candidates=[{"text": "9"}, {"text": "7 is prime"}], label={"value": "b"})
 SINGLE = Case(id="s", query="Name a prime.", candidates=[{"text": "7"}])
@@ -28,9 +28,9 @@ def judge_of(
     named = [*CRITERIA[:2], CRITERIA[0]] if criteria is None else criteria
 
     def answer(request: Request) -> Answer:
-        fields, text = asked_for(request), prompt(request)
+        fields, text = answer_fields(request), prompt_text(request)
         if request.config.logprobs is not None:
-            return {"logprobs": {"1": 0.1, "2": 0.1, "3": 0.1, "4": 0.1, "5": 0.4, "The": 0.2}}
+            return {"token_probabilities": {"1": 0.1, "2": 0.1, "3": 0.1, "4": 0.1, "5": 0.4, "The": 0.2}}
         if fields == {"criteria"}:
             return {"criteria": named}
         if fields == {"order"}:
@@ -52,13 +52,13 @@ def judge_of(
 def run(
     name: str = "fennec", case: Case = PAIR, answer: Any = None, cache: bool = False, **settings: Any
 ) -> tuple[Verdict, list[Request]]:
-    lm, script = scripted(answer or judge_of(), cache=cache)
+    lm = script = ScriptedLM(answer or judge_of(), cache=cache)
     with dspy.context(lm=lm):
         return build(name, **settings)(case), script.requests
 
 
 def asking(requests: list[Request], *fields: str) -> list[Request]:
-    return [request for request in requests if asked_for(request) == set(fields)]
+    return [request for request in requests if answer_fields(request) == set(fields)]
 
 
 def judged_criteria(verdict: Verdict) -> list[str]:
@@ -70,20 +70,20 @@ def judged_criteria(verdict: Verdict) -> list[str]:
 
 def test_criteria_come_from_the_request_alone() -> None:
     (asked,) = asking(run()[1], "criteria")
-    assert "Name a prime." in prompt(asked)
-    assert "7 is prime" not in prompt(asked)
-    assert "<<<\n9\n>>>" not in prompt(asked)
+    assert "Name a prime." in prompt_text(asked)
+    assert "7 is prime" not in prompt_text(asked)
+    assert "<<<\n9\n>>>" not in prompt_text(asked)
 
 
 @pytest.mark.parametrize("branches", [1, 2, 3, 4, 10])
 def test_at_most_the_wanted_number_of_criteria_is_judged(branches: int) -> None:
     verdict, requests = run(answer=judge_of(CRITERIA), branches=branches)
     assert judged_criteria(verdict) == CRITERIA[:branches]
-    assert f"Count:\n{branches}" in prompt(asking(requests, "criteria")[0])
+    assert f"Count:\n{branches}" in prompt_text(asking(requests, "criteria")[0])
 
 
 def test_five_criteria_are_asked_for() -> None:
-    assert "Count:\n5" in prompt(asking(run()[1], "criteria")[0])
+    assert "Count:\n5" in prompt_text(asking(run()[1], "criteria")[0])
 
 
 def test_a_criterion_named_twice_is_judged_once() -> None:
@@ -113,14 +113,14 @@ def test_there_are_one_to_ten_branches(branches: Any) -> None:
 
 def test_each_judgment_shows_the_guideline_of_its_criterion() -> None:
     _, requests = run(order="one")
-    judged = [prompt(request) for request in asking(requests, *PAIRED)]
+    judged = [prompt_text(request) for request in asking(requests, *PAIRED)]
     told = "1: level 1\n2: level 2\n3: level 3\n4: level 4\n5: level 5\nLook at: more is better"
     assert len(judged) == 2
     assert all(told in text for text in judged)
 
 
 def test_a_guideline_sees_request_and_criterion_and_no_response() -> None:
-    asked = [prompt(request) for request in run()[1] if "score_1" in asked_for(request)]
+    asked = [prompt_text(request) for request in run()[1] if "score_1" in answer_fields(request)]
     assert len(asked) == 2
     for text, criterion in zip(sorted(asked), sorted(CRITERIA[:2]), strict=True):
         assert criterion in text
@@ -130,8 +130,8 @@ def test_a_guideline_sees_request_and_criterion_and_no_response() -> None:
 
 def test_without_guideline_none_is_written_or_shown() -> None:
     verdict, requests = run(guideline=False)
-    assert not any("score_1" in asked_for(request) for request in requests)
-    assert not any("Guideline:\n" in prompt(request) for request in requests)
+    assert not any("score_1" in answer_fields(request) for request in requests)
+    assert not any("Guideline:\n" in prompt_text(request) for request in requests)
     assert {finding.guideline for finding in verdict.findings} == {""}
 
 
@@ -166,8 +166,8 @@ def test_scores_are_summed_over_criteria_and_the_larger_sum_wins(
     by_criterion: dict[str, tuple[int, int]], winner: str
 ) -> None:
     def answer(request: Request) -> Answer:
-        if asked_for(request) == PAIRED:
-            scores = next(s for name, s in by_criterion.items() if f"Criterion:\n{name}" in prompt(request))
+        if answer_fields(request) == PAIRED:
+            scores = next(s for name, s in by_criterion.items() if f"Criterion:\n{name}" in prompt_text(request))
             return judge_of(scores=scores)(request)
         return judge_of(["correct", "brief"])(request)
 
@@ -193,7 +193,7 @@ def test_by_probability_each_score_is_the_mean_of_one_token() -> None:
 def test_single_scores_each_text_alone() -> None:
     verdict, requests = run("fennec-single")
     assert (verdict.winner, verdict.scores, verdict.consistent) == ("b", (1.0, 5.0), True)
-    assert not any("7 is prime" in prompt(r) and "<<<\n9\n>>>" in prompt(r) for r in requests)
+    assert not any("7 is prime" in prompt_text(r) and "<<<\n9\n>>>" in prompt_text(r) for r in requests)
     assert run("fennec-single", SINGLE)[0].scores == (5.0,)
 
 
@@ -211,7 +211,7 @@ def test_a_judge_of_pairs_refuses_a_single_text() -> None:
 
 def test_everything_but_the_correction_is_asked_at_temperature_zero() -> None:
     _, requests = run("fennec-correct", answer=judge_of(CRITERIA), keep=2, priority="asked")
-    greedy = {request.config.temperature for request in requests if asked_for(request) != {"corrected"}}
+    greedy = {request.config.temperature for request in requests if answer_fields(request) != {"corrected"}}
     drawn = {request.config.temperature for request in asking(requests, "corrected")}
     assert (greedy, drawn) == ({0.0}, {0.7})
 
@@ -247,14 +247,14 @@ def test_an_asked_order_keeps_what_the_model_puts_first(order: list[int], kept: 
     verdict, requests = run(answer=judge_of(CRITERIA, order=order), keep=2, priority="asked")
     assert judged_criteria(verdict) == [CRITERIA[index] for index in kept]
     (asked,) = asking(requests, "order")
-    assert "1. correct: is it a prime\n2. brief: no padding\n3. polite: kind words\n4. clear" in prompt(asked)
-    assert "7 is prime" not in prompt(asked)
+    assert "1. correct: is it a prime\n2. brief: no padding\n3. polite: kind words\n4. clear" in prompt_text(asked)
+    assert "7 is prime" not in prompt_text(asked)
 
 
 def test_a_learned_order_keeps_the_most_decisive() -> None:
     judge = build("fennec", keep=2, priority="learned")
     judge.priorities.shares = {"clear": 0.9, "polite": 0.2, "brief": 0.6}  # "correct" is unknown: one half
-    lm, _ = scripted(judge_of(CRITERIA))
+    lm = ScriptedLM(judge_of(CRITERIA))
     with dspy.context(lm=lm):
         assert judged_criteria(judge(PAIR)) == [CRITERIA[3], CRITERIA[1]]
         judge.set(keep=3)
@@ -384,7 +384,7 @@ def test_a_judge_that_learned_judges_by_what_it_learned() -> None:
     judge = build("fennec", keep=1)
     judge.learn([judged(A, by("clear: x", 5, 1), by("brief: y", 1, 5))])
     assert judge.settings()["priority"] == "learned"
-    lm, _ = scripted(judge_of(CRITERIA))
+    lm = ScriptedLM(judge_of(CRITERIA))
     with dspy.context(lm=lm):
         assert judged_criteria(judge(PAIR)) == [CRITERIA[3]]
 
@@ -408,9 +408,9 @@ def test_only_what_scored_low_is_corrected_and_from_those_judgments_alone() -> N
     assert (correction.candidate, correction.text) == (0, "7")
     assert correction.criteria == tuple(CRITERIA[:2])
     (asked,) = asking(requests, "corrected")
-    assert prompt(asked).count("(score 1.0)") == 4
-    assert "<<<\n9\n>>>" in prompt(asked)
-    assert "7 is prime" not in prompt(asked)
+    assert prompt_text(asked).count("(score 1.0)") == 4
+    assert "<<<\n9\n>>>" in prompt_text(asked)
+    assert "7 is prime" not in prompt_text(asked)
 
 
 @pytest.mark.parametrize(("score", "weak"), [(1, True), (2, True), (3, False), (4, False), (5, False)])
@@ -420,14 +420,14 @@ def test_a_score_below_3_is_weak(score: int, weak: bool) -> None:
 
 def test_the_judgments_of_other_criteria_are_not_shown_to_the_correction() -> None:
     def answer(request: Request) -> Answer:
-        strict = "Criterion:\nbrief" in prompt(request)
+        strict = "Criterion:\nbrief" in prompt_text(request)
         return judge_of(["correct", "brief"], scores=(2 if strict else 4, 5))(request)
 
     verdict, requests = run("fennec-correct", answer=answer)
     assert verdict.corrections[0].criteria == ("brief",)
     (asked,) = asking(requests, "corrected")
-    assert "- brief (score 2.0)" in prompt(asked)
-    assert "correct (score" not in prompt(asked)
+    assert "- brief (score 2.0)" in prompt_text(asked)
+    assert "correct (score" not in prompt_text(asked)
 
 
 def test_both_texts_can_be_weak() -> None:
@@ -437,9 +437,9 @@ def test_both_texts_can_be_weak() -> None:
 
 def test_a_correction_tells_the_mean_score_before_and_after_it() -> None:
     def answer(request: Request) -> Answer:
-        if asked_for(request) == {"explanation", "score"}:
-            new = "a better 7" in prompt(request)
-            brief = "Criterion:\nbrief" in prompt(request)
+        if answer_fields(request) == {"explanation", "score"}:
+            new = "a better 7" in prompt_text(request)
+            brief = "Criterion:\nbrief" in prompt_text(request)
             return {"explanation": "", "score": (4 if brief else 5) if new else (1 if brief else 2)}
         return judge_of(corrected="a better 7")(request)
 
@@ -456,7 +456,7 @@ def test_a_correction_need_not_be_judged() -> None:
 @pytest.mark.parametrize("single", [False, True])
 def test_a_corrected_text_is_judged_by_the_same_criteria(single: bool) -> None:
     _, requests = run("fennec-correct", answer=judge_of(corrected="a better 7"), single=single)
-    new = [prompt(r) for r in asking(requests, "explanation", "score") if "a better 7" in prompt(r)]
+    new = [prompt_text(r) for r in asking(requests, "explanation", "score") if "a better 7" in prompt_text(r)]
     assert len(new) == 2
     assert {criterion for criterion in CRITERIA if any(criterion in text for text in new)} == set(CRITERIA[:2])
 

@@ -8,12 +8,12 @@ from typing import Any
 import dspy
 import pytest
 from dspy.lm15 import Request
-from scripted import Answer, asked_for, prompt, scripted
 
 from dicast.data import Case, Persona, Preference, Reviewer, Verdict
 from dicast.errors import DeclarationError
 from dicast.judging import build
 from dicast.judging.judge import shuffled_orders
+from dicast.testing import Answer, ScriptedLM, answer_fields, prompt_text
 
 FEATURES = {
     "age": "25-34",
@@ -31,7 +31,7 @@ PAIR = Case(
 
 
 def run(case: Case, answer: Any, cache: bool = False, **settings: Any) -> tuple[Verdict, list[Request]]:
-    lm, script = scripted(answer if callable(answer) else lambda request: answer, cache=cache)
+    lm = script = ScriptedLM(answer if callable(answer) else lambda request: answer, cache=cache)
     with dspy.context(lm=lm):
         return build("persona", **settings)(case), script.requests
 
@@ -47,7 +47,7 @@ def prefers(word: str, **more: Any) -> Any:
     """An LM that prefers the response with the word, wherever it stands."""
 
     def answer(request: Request) -> Answer:
-        first = prompt(request).partition("Response A:\n<<<\n")[2].split("\n>>>")[0]
+        first = prompt_text(request).partition("Response A:\n<<<\n")[2].split("\n>>>")[0]
         return {"preferred": "A" if word in first else "B", **more}
 
     return answer
@@ -79,7 +79,7 @@ def test_only_the_wanted_features_are_shown(features: str, known: set[str]) -> N
 def test_the_free_text_is_shown_with_all_features_alone(features: str) -> None:
     assert "long walks" in shown(features="all")
     _, requests = run(PAIR, {"preferred": "A"}, features=features)
-    assert not any("long walks" in prompt(request) for request in requests)
+    assert not any("long walks" in prompt_text(request) for request in requests)
 
 
 def test_a_feature_that_the_text_tells_is_not_told_twice() -> None:
@@ -90,7 +90,7 @@ def test_a_feature_that_the_text_tells_is_not_told_twice() -> None:
 def test_nothing_is_said_of_nobody() -> None:
     for case, which in ((PAIR, "none"), (PAIR.model_copy(update={"profile": None}), "all")):
         _, requests = run(case, {"preferred": "A"}, features=which)
-        assert all("Person:\n" not in prompt(request) for request in requests)
+        assert all("Person:\n" not in prompt_text(request) for request in requests)
 
 
 def test_the_ablation_without_a_persona_is_not_noted_and_a_missing_one_is() -> None:
@@ -138,7 +138,7 @@ def test_another_kind_of_person_has_no_features_to_choose_from() -> None:
 )
 def test_a_setting_asks_for_its_own_answer(setting: str, fields: set[str], letters: str) -> None:
     _, requests = run(PAIR, {"preferred": "A", "certainty": 50}, setting=setting)
-    assert asked_for(requests[0]) == fields
+    assert answer_fields(requests[0]) == fields
     properties = requests[0].config.response_format["schema"]["properties"]
     assert properties["preferred"]["enum"] == list(letters)
 
@@ -166,7 +166,7 @@ def test_a_certainty_off_the_scale_is_asked_again(certainty: Any) -> None:
 
 def test_in_both_orders_the_certainty_is_the_mean_of_what_was_stated_for_the_winner() -> None:
     def sure(request: Request) -> Answer:
-        first = "Response A:\n<<<\nHike" in prompt(request)
+        first = "Response A:\n<<<\nHike" in prompt_text(request)
         return {"preferred": "A" if first else "B", "certainty": 90 if first else 60}
 
     verdict, _ = run(PAIR, sure, setting="certainty", order="both")
@@ -176,7 +176,7 @@ def test_in_both_orders_the_certainty_is_the_mean_of_what_was_stated_for_the_win
 
 def test_of_two_orders_that_disagree_the_surer_one_decides_with_its_own_certainty() -> None:
     def sure(request: Request) -> Answer:
-        return {"preferred": "A", "certainty": 90 if "Response A:\n<<<\nHike" in prompt(request) else 20}
+        return {"preferred": "A", "certainty": 90 if "Response A:\n<<<\nHike" in prompt_text(request) else 20}
 
     verdict, _ = run(PAIR, sure, setting="certainty", order="both")
     assert (verdict.winner, verdict.consistent) == ("a", False)
@@ -193,7 +193,7 @@ def test_a_surer_judge_is_no_less_probable_to_be_right() -> None:
 def test_the_tie_setting_takes_a_tie_and_states_no_certainty() -> None:
     verdict, requests = run(PAIR, {"preferred": "C"}, setting="tie")
     assert verdict.winner == "tie"
-    assert "certainty" not in asked_for(requests[0])
+    assert "certainty" not in answer_fields(requests[0])
     assert verdict.findings[0].certainty is None
     assert verdict.findings[0].distribution == {"a": 0, "b": 0, "tie": 1}
 
@@ -206,7 +206,7 @@ def test_other_settings_take_no_tie(setting: str) -> None:
 
 @pytest.mark.parametrize(("setting", "a"), [("standard", 0.75), ("certainty", 0.75), ("tie", 0.6)])
 def test_by_probability_the_letters_give_the_certainty(setting: str, a: float) -> None:
-    tokens = {"logprobs": {"A": 0.6, "B": 0.2, "C": 0.2}}
+    tokens = {"token_probabilities": {"A": 0.6, "B": 0.2, "C": 0.2}}
     verdict, requests = run(PAIR, tokens, setting=setting, readout="probability", order="one")
     assert (verdict.findings[0].distribution or {})["a"] == pytest.approx(a)
     assert verdict.certainty == pytest.approx(a)
@@ -283,7 +283,7 @@ def test_the_order_shown_follows_the_drawn_one() -> None:
         verdict, requests = run(case, {"preferred": "A"})
         (order,) = shuffled_orders(case, seed=0)
         first = case.candidates[0 if order == "ab" else 1].text
-        assert f"Response A:\n<<<\n{first}\n>>>" in prompt(requests[0])
+        assert f"Response A:\n<<<\n{first}\n>>>" in prompt_text(requests[0])
         assert verdict.winner == ("a" if order == "ab" else "b")
         assert verdict.findings[0].order == order
 
@@ -291,7 +291,7 @@ def test_the_order_shown_follows_the_drawn_one() -> None:
 def test_a_swapped_pair_is_shown_the_same_way_round() -> None:
     for case in pairs(12):
         (asked,), (asked_swapped,) = (run(one, {"preferred": "A"})[1] for one in (case, case.swapped()))
-        assert prompt(asked) == prompt(asked_swapped)
+        assert prompt_text(asked) == prompt_text(asked_swapped)
 
 
 def test_another_seed_shows_other_pairs_the_other_way_round() -> None:

@@ -8,13 +8,12 @@ from typing import Any
 import dspy
 import pytest
 from dspy.lm15 import Request
-from mock_server import MockServer, serve
-from scripted import Answer, asked_for, prompt, scripted
 
 from dicast.data import Case, Finding, Preference, Verdict
 from dicast.errors import DeclarationError
 from dicast.judging import build
 from dicast.programs.pref import FACTUAL_CAP, capped, weights_of_order
+from dicast.testing import Answer, MockServer, ScriptedLM, answer_fields, prompt_text
 
 CHOICE = Case(
     id="c",
@@ -30,7 +29,7 @@ FACTORS = [
     {"name": "cheap", "test": ""},
 ]
 ADDED = {"name": "avoid meat", "weight": 10, "reason": "the person eats none"}
-TOKENS = {"logprobs": {"A": 0.6, "B": 0.2, "1": 0.02, "2": 0.03, "3": 0.05, "4": 0.06, "5": 0.04}}
+TOKENS = {"token_probabilities": {"A": 0.6, "B": 0.2, "1": 0.02, "2": 0.03, "3": 0.05, "4": 0.06, "5": 0.04}}
 
 
 def cook(
@@ -45,7 +44,7 @@ def cook(
     added = [ADDED] if added is None else added
 
     def answer(request: Request) -> Answer:
-        fields, text = asked_for(request), prompt(request)
+        fields, text = answer_fields(request), prompt_text(request)
         if request.config.logprobs is not None:
             return TOKENS
         if fields == {"factors"}:
@@ -63,7 +62,7 @@ def cook(
 
 
 def run(case: Case = CHOICE, answer: Any = None, cache: bool = False, **settings: Any) -> tuple[Verdict, list[Request]]:
-    lm, script = scripted(answer or cook(), cache=cache)
+    lm = script = ScriptedLM(answer or cook(), cache=cache)
     with dspy.context(lm=lm):
         return build("pref", **settings)(case), script.requests
 
@@ -78,7 +77,7 @@ def factors_of(verdict: Verdict) -> list[Finding]:
 
 def stage(requests: list[Request], *fields: str) -> list[str]:
     """The prompts that ask for just these fields."""
-    return [prompt(request) for request in requests if asked_for(request) == set(fields)]
+    return [prompt_text(request) for request in requests if answer_fields(request) == set(fields)]
 
 
 # coverage
@@ -236,7 +235,7 @@ def test_a_factor_added_without_a_reason_is_asked_for_again(forgotten: dict[str,
     tries: list[Any] = []
 
     def forgetful(request: Request) -> Answer:
-        if asked_for(request) == {"weights", "added"}:
+        if answer_fields(request) == {"weights", "added"}:
             tries.append((request.config.temperature, request.config.top_p))
             if len(tries) == 1:
                 return {"weights": [], "added": [ADDED | forgotten]}
@@ -261,7 +260,7 @@ def test_factors_do_not_count_as_evidence_or_rationale() -> None:
 @pytest.mark.parametrize("readout", ["generate", "probability"])
 def test_without_the_preference_stage_the_profile_is_never_shown(readout: str) -> None:
     verdict, requests = run(personalise=False, readout=readout)
-    assert not any("no meat" in prompt(request) for request in requests)
+    assert not any("no meat" in prompt_text(request) for request in requests)
     assert verdict.findings[-1].criterion == "general guideline"
     assert {factor.weight for factor in factors_of(verdict)} == {5.0}
 
@@ -285,7 +284,7 @@ def test_the_explanation_weighs_the_general_factors_beside_the_person() -> None:
 
 def test_the_explanation_is_shown_to_its_own_question_alone() -> None:
     _, requests = run(answer=cook(explained={1: 2}), explain=True)
-    told = [prompt(request) for request in requests if "lentils hold no meat" in prompt(request)]
+    told = [prompt_text(request) for request in requests if "lentils hold no meat" in prompt_text(request)]
     assert len(told) == 1
     assert "<<<\nlentils hold no meat and are quick\n>>>" in told[0]
 
@@ -324,7 +323,7 @@ def test_a_case_without_an_explanation_cannot_be_explained(meta: dict[str, Any])
 @pytest.mark.parametrize("score", range(11))
 def test_a_written_score_from_0_to_10_is_the_verdict_s(score: int) -> None:
     def answer(request: Request) -> Answer:
-        if "score" in asked_for(request):
+        if "score" in answer_fields(request):
             return {"explanation": "e", "factual": "yes", "score": score}
         return cook()(request)
 
@@ -333,7 +332,7 @@ def test_a_written_score_from_0_to_10_is_the_verdict_s(score: int) -> None:
 
 def test_the_score_follows_what_is_said_of_the_facts() -> None:
     _, requests = run()
-    schema = next(r.config.response_format["schema"] for r in requests if "score" in asked_for(r))
+    schema = next(r.config.response_format["schema"] for r in requests if "score" in answer_fields(r))
     assert list(schema["properties"]) == ["explanation", "factual", "score"]
 
 
@@ -353,8 +352,8 @@ def test_the_factual_cap_only_ever_lowers_a_score(score: float) -> None:
 
 def test_no_preference_excuses_a_factual_error() -> None:
     def loved_but_wrong(request: Request) -> Answer:
-        if asked_for(request) == {"explanation", "factual", "score"}:
-            wrong = "lentils" in prompt(request).split("\nAnswer:\n")[-1]
+        if answer_fields(request) == {"explanation", "factual", "score"}:
+            wrong = "lentils" in prompt_text(request).split("\nAnswer:\n")[-1]
             return {"explanation": "", "factual": "no" if wrong else "yes", "score": 10 if wrong else 5}
         return cook()(request)
 
@@ -365,7 +364,7 @@ def test_no_preference_excuses_a_factual_error() -> None:
 
 @pytest.mark.parametrize(("threshold", "capped_score"), [(0.0, False), (0.74, False), (0.76, True), (1.0, True)])
 def test_by_probability_an_answer_is_factual_from_the_threshold_on(threshold: float, capped_score: bool) -> None:
-    high = {"logprobs": {"A": 0.3, "B": 0.1, "5": 0.5}}
+    high = {"token_probabilities": {"A": 0.3, "B": 0.1, "5": 0.5}}
 
     def answer(request: Request) -> Answer:
         return high if request.config.logprobs is not None else cook()(request)
@@ -397,7 +396,7 @@ def test_everything_is_greedy() -> None:
 
 
 def test_the_general_guideline_is_paid_once_for_two_people() -> None:
-    lm, script = scripted(cook(), cache=True)
+    lm = script = ScriptedLM(cook(), cache=True)
     other = CHOICE.model_copy(update={"id": "c2", "profile": Preference(text="quick meals only")})
     with dspy.context(lm=lm):
         judge = build("pref")
@@ -410,7 +409,7 @@ def test_the_general_guideline_is_paid_once_for_two_people() -> None:
 @pytest.fixture
 def three_servers() -> Iterator[dict[str, MockServer]]:
     with ExitStack() as stack:
-        yield {role: stack.enter_context(serve(MockServer())) for role in ("coverage", "preference", "score")}
+        yield {role: stack.enter_context(MockServer()) for role in ("coverage", "preference", "score")}
 
 
 def test_three_roles_are_answered_by_three_models(three_servers: dict[str, MockServer]) -> None:
@@ -418,7 +417,7 @@ def test_three_roles_are_answered_by_three_models(three_servers: dict[str, MockS
     verdict = judge(CHOICE.model_copy(update={"query": "A question for three servers?"}))
     assert verdict.status == "scored"
     asked = {
-        role: [set(body["response_format"]["json_schema"]["schema"]["properties"]) for body in server.bodies]
+        role: [set(body["response_format"]["json_schema"]["schema"]["properties"]) for body in server.requests]
         for role, server in three_servers.items()
     }
     assert asked == {
@@ -426,7 +425,7 @@ def test_three_roles_are_answered_by_three_models(three_servers: dict[str, MockS
         "preference": [{"weights", "added"}],
         "score": [{"explanation", "factual", "score"}] * 3,
     }
-    assert {role: {body["model"] for body in s.bodies} for role, s in three_servers.items()} == {
+    assert {role: {body["model"] for body in s.requests} for role, s in three_servers.items()} == {
         role: {role} for role in three_servers
     }
 

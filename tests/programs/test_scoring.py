@@ -7,7 +7,6 @@ from typing import Any
 import dspy
 import pytest
 from dspy.lm15 import Request
-from scripted import Answer, asked_for, prompt, scripted
 
 from dicast.data import Case, Verdict
 from dicast.data.task_descriptions import task
@@ -15,6 +14,7 @@ from dicast.engines.token_probabilities import yes_no_mass
 from dicast.errors import DeclarationError
 from dicast.judging import build
 from dicast.programs.reference_free import POINT, mean_shares
+from dicast.testing import Answer, ScriptedLM, answer_fields, prompt_text
 
 COHERENCE = task("summary").aspects["coherence"]
 TEXT = Case(id="t", query="The article.", candidates=[{"text": "The summary."}], aspect="coherence")
@@ -22,14 +22,14 @@ PAIR = Case(id="p", query="The article.", candidates=[{"text": "One."}, {"text":
 
 
 def run(name: str, case: Case, answer: Any, cache: bool = False, **settings: Any) -> tuple[Verdict, list[Request]]:
-    lm, script = scripted(answer if callable(answer) else lambda request: answer, cache=cache)
+    lm = script = ScriptedLM(answer if callable(answer) else lambda request: answer, cache=cache)
     with dspy.context(lm=lm):
         return build(name, **({"task": "summary"} | settings))(case), script.requests
 
 
 def told(name: str, answer: Any, case: Case = TEXT, **settings: Any) -> str:
     """The first prompt that a judge sends."""
-    sent: str = prompt(run(name, case, answer, **settings)[1][0])
+    sent: str = prompt_text(run(name, case, answer, **settings)[1][0])
     return sent
 
 
@@ -110,7 +110,7 @@ def test_stars_are_put_on_0_to_100(stars: int, score: float) -> None:
 
 def test_stars_read_from_one_token_are_their_mean_on_0_to_100() -> None:
     tokens = {"1": 0.1, "2": 0.1, "3": 0.2, "4": 0.2, "5": 0.2, "The": 0.2}
-    verdict, requests = run("explicit", TEXT, {"logprobs": tokens}, form="V4", readout="probability")
+    verdict, requests = run("explicit", TEXT, {"token_probabilities": tokens}, form="V4", readout="probability")
     mean = (1 * 0.1 + 2 * 0.1 + 3 * 0.2 + 4 * 0.2 + 5 * 0.2) / 0.8
     assert verdict.scores == pytest.approx(((mean - 1) * 25,))
     assert verdict.findings[0].coverage == pytest.approx(0.8)
@@ -170,7 +170,7 @@ def test_a_draw_that_fails_to_the_end_leaves_the_text_unscored() -> None:
 
 
 def by_length(request: Request) -> Answer:
-    return {"score": 60 if "Two, longer." in prompt(request) else 40}
+    return {"score": 60 if "Two, longer." in prompt_text(request) else 40}
 
 
 def test_the_better_scored_text_of_a_pair_wins() -> None:
@@ -195,14 +195,16 @@ def test_a_form_that_is_written_has_no_probability_readout(form: str) -> None:
 
 def test_each_text_is_scored_alone() -> None:
     _, requests = run("explicit", PAIR, by_length)
-    assert all(("One." in prompt(r)) != ("Two, longer." in prompt(r)) for r in requests)
+    assert all(("One." in prompt_text(r)) != ("Two, longer." in prompt_text(r)) for r in requests)
 
 
 @pytest.mark.parametrize("name", ["explicit", "implicit", "pairwise"])
 def test_the_task_is_a_preset_a_file_or_plain_words(name: str, tmp_path: Any) -> None:
     file = tmp_path / "recipes.yaml"
     file.write_text("wording: a recipe\naspects:\n  coherence: {meaning: steps in order, worst: a mess, best: clear}\n")
-    answer = {"explicit": {"score": 1}, "implicit": {"logprobs": {"Yes": 1.0}}, "pairwise": {"better": "A"}}[name]
+    answer = {"explicit": {"score": 1}, "implicit": {"token_probabilities": {"Yes": 1.0}}, "pairwise": {"better": "A"}}[
+        name
+    ]
     for wording, task_told, aspect in (
         ("summary", task("summary").wording, f"coherence: {COHERENCE.meaning}"),
         (str(file), "a recipe", "coherence: steps in order"),
@@ -240,7 +242,7 @@ OTHER_WORDS = {"Yeah": 0.2, "Nope": 0.2, "Not": 0.1, "Y": 0.1, "N": 0.1, "yEs": 
 def test_the_implicit_score_is_the_greater_of_p_yes_and_one_minus_p_no(
     tokens: dict[str, float], p_yes: float, p_no: float
 ) -> None:
-    verdict, requests = run("implicit", TEXT, {"logprobs": tokens})
+    verdict, requests = run("implicit", TEXT, {"token_probabilities": tokens})
     assert verdict.scores == pytest.approx((max(p_yes, 1 - p_no),))
     assert verdict.findings[0].coverage == pytest.approx(p_yes + p_no)
     assert [request.config.max_tokens for request in requests] == [1]
@@ -248,7 +250,7 @@ def test_the_implicit_score_is_the_greater_of_p_yes_and_one_minus_p_no(
 
 @pytest.mark.parametrize("tokens", [{"Maybe": 0.9}, OTHER_WORDS], ids=["none", "other words"])
 def test_without_a_yes_or_a_no_a_text_is_unscored(tokens: dict[str, float]) -> None:
-    verdict, _ = run("implicit", TEXT, {"logprobs": tokens})
+    verdict, _ = run("implicit", TEXT, {"token_probabilities": tokens})
     assert (verdict.status, verdict.reason, verdict.scores) == ("unscored", "parse_failure", None)
     assert "neither yes nor no is among the 20 most probable tokens" in verdict.detail
 
@@ -258,13 +260,13 @@ def test_without_a_yes_or_a_no_a_text_is_unscored(tokens: dict[str, float]) -> N
 )
 def test_only_the_most_probable_tokens_count(top: int, score: float | None) -> None:
     tokens = {"The": 0.5, "No": 0.2, "It": 0.15, "Yes": 0.1, "no": 0.04}
-    verdict, _ = run("implicit", TEXT, {"logprobs": tokens}, top=top)
+    verdict, _ = run("implicit", TEXT, {"token_probabilities": tokens}, top=top)
     assert verdict.scores == (score if score is None else pytest.approx((score,)))
 
 
 def test_the_tokens_count_by_their_probability_and_not_by_the_server_s_order() -> None:
     tokens = {"Yes": 0.1, "The": 0.5, "No": 0.2}
-    verdict, _ = run("implicit", TEXT, {"logprobs": tokens}, top=2)
+    verdict, _ = run("implicit", TEXT, {"token_probabilities": tokens}, top=2)
     assert verdict.scores == pytest.approx((0.8,))
 
 
@@ -275,14 +277,18 @@ def test_a_token_that_is_only_the_chosen_one_counts_once() -> None:
 
 
 def test_the_implicit_question_ends_with_the_cue_for_the_next_token() -> None:
-    shown = told("implicit", {"logprobs": {"Yes": 1.0}})
+    shown = told("implicit", {"token_probabilities": {"Yes": 1.0}})
     assert shown.endswith("Answer with Yes or No.\nAnswer:")
     assert "A. " not in shown
 
 
 def test_the_implicit_score_of_a_pair_is_read_of_each_text_alone() -> None:
     def likes_two(request: Request) -> Answer:
-        return {"logprobs": {"Yes": 0.9, "No": 0.1} if "Two, longer." in prompt(request) else {"Yes": 0.2, "No": 0.8}}
+        return {
+            "token_probabilities": {"Yes": 0.9, "No": 0.1}
+            if "Two, longer." in prompt_text(request)
+            else {"Yes": 0.2, "No": 0.8}
+        }
 
     verdict, requests = run("implicit", PAIR, likes_two)
     assert verdict.winner == "b"
@@ -293,7 +299,11 @@ def test_the_implicit_score_of_a_pair_is_read_of_each_text_alone() -> None:
 @pytest.mark.parametrize(("threshold", "winner"), [(0.0, "b"), (0.69, "b"), (0.71, "tie")])
 def test_an_implicit_difference_within_the_threshold_is_a_tie(threshold: float, winner: str) -> None:
     def likes_two(request: Request) -> Answer:
-        return {"logprobs": {"Yes": 0.9, "No": 0.1} if "Two, longer." in prompt(request) else {"Yes": 0.2, "No": 0.8}}
+        return {
+            "token_probabilities": {"Yes": 0.9, "No": 0.1}
+            if "Two, longer." in prompt_text(request)
+            else {"Yes": 0.2, "No": 0.8}
+        }
 
     assert run("implicit", PAIR, likes_two, tie_threshold=threshold)[0].winner == winner
 
@@ -311,7 +321,7 @@ FORMS: dict[str, Any] = {
 @pytest.mark.parametrize("form", FORMS)
 def test_a_form_asks_for_its_own_answer(form: str) -> None:
     _, requests = run("pairwise", PAIR, FORMS[form], form=form)
-    assert {frozenset(asked_for(request)) for request in requests} == {frozenset(FORMS[form])}
+    assert {frozenset(answer_fields(request)) for request in requests} == {frozenset(FORMS[form])}
     assert all(
         list(request.config.response_format["schema"]["properties"]) == list(FORMS[form]) for request in requests
     )
@@ -335,7 +345,7 @@ def test_the_letter_names_the_winner_and_mirrored_the_loser(form: str, letter: s
 
 @pytest.mark.parametrize("form", ["V1", "V2", "V3"])
 def test_by_probability_the_mirrored_form_exchanges_the_letters(form: str) -> None:
-    tokens = {"logprobs": {"A": 0.5, "B": 0.2, "C": 0.1, "The": 0.2}}
+    tokens = {"token_probabilities": {"A": 0.5, "B": 0.2, "C": 0.1, "The": 0.2}}
     verdict, _ = run("pairwise", PAIR, tokens, form=form, readout="probability", order="one")
     read = {"a": 0.625, "b": 0.25, "tie": 0.125}
     mirrored = {"a": 0.25, "b": 0.625, "tie": 0.125}
@@ -349,14 +359,14 @@ def test_by_probability_the_mirrored_form_exchanges_the_letters(form: str) -> No
 @pytest.mark.parametrize("readout", ["generate", "probability"])
 @pytest.mark.parametrize(("form", "first"), [("V1", False), ("V2", True), ("V3", False)])
 def test_form_v2_alone_asks_its_question_before_the_texts(form: str, first: bool, readout: str) -> None:
-    answer = {"logprobs": {"A": 1.0}} if readout == "probability" else FORMS[form]
+    answer = {"token_probabilities": {"A": 1.0}} if readout == "probability" else FORMS[form]
     shown = told("pairwise", answer, PAIR, form=form, readout=readout)
     assert (shown.index("Aspect:\ncoherence") < shown.index("One.")) == first
 
 
 def test_form_v3_asks_which_is_worse() -> None:
     for readout in ("generate", "probability"):
-        answer = {"logprobs": {"A": 1.0}} if readout == "probability" else FORMS["V3"]
+        answer = {"token_probabilities": {"A": 1.0}} if readout == "probability" else FORMS["V3"]
         shown = told("pairwise", answer, PAIR, form="V3", readout=readout)
         assert "worse" in shown
         assert "better" not in shown
@@ -393,7 +403,7 @@ def test_the_votes_of_both_orders_are_weighed_together(first: str, second: str, 
     left = {"One.": iter(first), "Two,": iter(second)}
 
     def vote(request: Request) -> Answer:
-        shown_first = prompt(request).partition("Text A:\n<<<\n")[2].split()[0]
+        shown_first = prompt_text(request).partition("Text A:\n<<<\n")[2].split()[0]
         return {"reason": "r", "better": next(left[shown_first])}
 
     verdict, requests = run("pairwise", PAIR, vote, form="V4")
@@ -418,7 +428,7 @@ def test_a_taste_for_the_first_place_is_a_tie_that_is_told() -> None:
 
 @pytest.mark.parametrize(("threshold", "winner"), [(0.0, "a"), (0.9, "a"), (1.0, "tie")])
 def test_letters_within_the_threshold_of_log_odds_are_a_tie(threshold: float, winner: str) -> None:
-    tokens = {"logprobs": {"A": 0.5, "B": 0.2}}
+    tokens = {"token_probabilities": {"A": 0.5, "B": 0.2}}
     assert 0.9 < log(0.5 / 0.2) < 1.0
     verdict, _ = run("pairwise", PAIR, tokens, readout="probability", order="one", tie_threshold=threshold)
     assert verdict.winner == winner

@@ -9,17 +9,17 @@ from typing import Any
 
 import dspy
 from dspy.lm15 import Request
-from scripted import Answer, prompt, scripted
 
 from dicast.data import Case, Persona, Preference, Reviewer, Verdict, Winner
 from dicast.data.case import Profile
 from dicast.errors import DeclarationError
 from dicast.judging import PROGRAMS, Judge, build
 from dicast.judging.hparam import MOST_SEARCHED, HParam
+from dicast.testing import Answer, ScriptedLM, prompt_text
 
 PAIR = Case(id="p", query="Name a prime.", candidates=[{"text": "9"}, {"text": "7 is prime"}], label={"value": "b"})
 SINGLE = Case(id="s", query="Name a prime.", candidates=[{"text": "7"}])
-TOKENS = {"logprobs": {"A": 0.6, "B": 0.2, "1": 0.02, "2": 0.03, "3": 0.05, "4": 0.06, "5": 0.04}}
+TOKENS = {"token_probabilities": {"A": 0.6, "B": 0.2, "1": 0.02, "2": 0.03, "3": 0.05, "4": 0.06, "5": 0.04}}
 MARKS = (*"ABCDEFGH", *string.digits, "Yes", " No")
 Asked = Callable[[Request], Answer]
 
@@ -36,16 +36,16 @@ PROFILES: dict[str, Profile] = {"a persona": PERSONA, "a profile": PREFERENCE, "
 
 def by_place(request: Request) -> Answer:
     """An LM that prefers the first place, with noise drawn from the whole prompt."""
-    noise = random.Random(prompt(request))
+    noise = random.Random(prompt_text(request))
     if request.config.logprobs is not None:
         masses = {mark: noise.random() + 2 * (mark in ("A", "Yes")) for mark in MARKS}
-        return {"logprobs": {mark: mass / fsum(masses.values()) for mark, mass in masses.items()}}
+        return {"token_probabilities": {mark: mass / fsum(masses.values()) for mark, mass in masses.items()}}
     return made_up(schema_of(request), noise)
 
 
 def by_text(request: Request) -> Answer:
     """An LM that answers from the quality that each text names, wherever the text stands."""
-    told = prompt(request)
+    told = prompt_text(request)
     quality = {(letter or option or "one"): int(q) for letter, option, q in SHOWN.findall(told)}
     one = next(iter(quality.values()), 0)
     if request.config.logprobs is not None:
@@ -54,7 +54,7 @@ def by_text(request: Request) -> Answer:
         masses = {mark: 2.0 ** (int(mark) * (level - 4.5) / 4) for mark in string.digits}
         masses |= {mark: 2.0 ** (-q if "worse" in question else q) for mark, q in quality.items() if mark != "one"}
         masses |= {"Yes": one + 1.0, "No": 11.0 - one}
-        return {"logprobs": {mark: mass / fsum(masses.values()) for mark, mass in masses.items()}}
+        return {"token_probabilities": {mark: mass / fsum(masses.values()) for mark, mass in masses.items()}}
     schema = schema_of(request)
     answer: dict[str, Any] = made_up(schema, random.Random(told))
     best, worst = (pick(quality, key=lambda mark: quality[mark], default="") for pick in (max, min))
@@ -98,7 +98,7 @@ def run(
 
 
 def ask(judge: Judge, case: Case, answer: Asked, cache: bool = False) -> tuple[Verdict, list[Request]]:
-    lm, script = scripted(answer, cache=cache)
+    lm = script = ScriptedLM(answer, cache=cache)
     if hasattr(judge, "fit"):
         judge.fit([case, RATED])
     with dspy.context(lm=lm):
@@ -130,7 +130,7 @@ RATED = Case(
 
 def requests_of(judge: Judge, case: Case) -> list[tuple[str, Any]]:
     """Everything that is sent, in an order of its own: branches are asked at once."""
-    return sorted((prompt(request), repr(request.config)) for request in ask(judge, case, by_place)[1])
+    return sorted((prompt_text(request), repr(request.config)) for request in ask(judge, case, by_place)[1])
 
 
 def variants(name: str) -> Iterator[dict[str, Any]]:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from known_judge import SPACE, Known
-from mock_server import MockServer, serve
 
 import dicast
 from dicast.cli import run as command
 from dicast.errors import DeclarationError, RunError
 from dicast.judging import PROGRAMS, Program, build
+from dicast.testing import MockServer
 from dicast.workflows import CheckItem, DriftReport, Progress
 
 
@@ -39,7 +39,7 @@ def printed(capsys, *arguments):
 
 def test_a_check_of_rows_and_models_is_that_of_the_command(capsys):
     rows = write("pairs.jsonl", [{"query": "q", "response_a": "x", "response_b": "y", "label": "a"}])
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         items = dicast.check(cases="pairs.jsonl", lm=server.model_string())
         shown, code = printed(capsys, "check", "--cases", "pairs.jsonl", "--lm", server.model_string())
     assert shown == [item.__dict__ for item in items]
@@ -55,7 +55,7 @@ def test_a_check_for_drift_is_that_of_the_command(capsys):
         {"query": f"q{n}", "response_a": "x", "response_b": "y", "label": "tie" if n % 4 else "a"} for n in range(24)
     ]
     write("new.jsonl", rows)
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         record = {"after": {"hits": 18, "n": 24}}
         dicast.save(build("direct", evidence="pairwise"), "tone.judge.json", training=record, lm=server.model_string())
         reports = [dicast.check("tone.judge.json", cases, margin=0.3) for cases in ("new.jsonl", rows)]
@@ -84,7 +84,7 @@ def test_cases_that_python_prepared_are_continued_by_the_command(capsys):
         def prepared(self, count):
             failures.append(count)
 
-    with serve(MockServer(reply=good)) as server:
+    with MockServer(answer=good) as server:
         lm = server.model_string()
         result = dicast.prepare("anonymise", rows, "out.jsonl", lm=lm, settings={"rounds": 1}, progress=Counting())
         assert (result.status, result.prepared, result.cases, failures) == ("complete", 6, 6, [0] * 6)
@@ -145,7 +145,7 @@ def test_a_cascade_of_python_is_that_of_the_command(capsys):
         for n in range(100)
     ]
     write("labels.jsonl", rows)
-    with serve(MockServer(tokens=probabilities)) as server:
+    with MockServer(token_probabilities=probabilities) as server:
         judges = []
         for model in ("small", "large"):
             judge = build("direct", evidence="pairwise", order="one").bind(server.model_string(model))

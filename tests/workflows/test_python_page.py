@@ -6,10 +6,10 @@ import shlex
 from pathlib import Path
 
 import pytest
-from mock_server import MockServer, serve
 
 import dicast
 from dicast.cli import run as command
+from dicast.testing import MockServer
 
 PAGE = (Path(__file__).parents[2] / "docs" / "python.md").read_text()
 BLOCKS = re.findall(r"```(python|sh)\n(.*?)```", PAGE, re.DOTALL)
@@ -18,7 +18,7 @@ BLOCKS = re.findall(r"```(python|sh)\n(.*?)```", PAGE, re.DOTALL)
 def test_the_page_runs_from_top_to_bottom(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DICAST_HOME", str(tmp_path))
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         names = {"LM": server.model_string(), "dicast": dicast}
         for kind, code in BLOCKS:
             if kind == "python":

@@ -13,7 +13,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from mock_server import MockServer, serve
 
 import dicast
 from dicast.cli import run as command
@@ -21,6 +20,7 @@ from dicast.data import Judged, Verdict
 from dicast.engines.batch import read_verdicts
 from dicast.errors import DataError, DeclarationError, RunError
 from dicast.judging import Panel
+from dicast.testing import MockServer
 from dicast.workflows import CaseSource, JudgeSpec, Progress, RunSpec, open_run
 from dicast.workflows.case_source import case_source
 from dicast.workflows.judge_spec import judge_spec, same_judge
@@ -81,7 +81,7 @@ def assert_whole_and_equal_by_both(capsys):
 @pytest.mark.parametrize("cases", ["'pairs.jsonl'", "rows"])
 def test_a_python_run_that_was_killed_is_continued_by_the_command_line(cases, capsys):
     Path("rows.json").write_text(json.dumps(ROWS))
-    with serve(MockServer(delay=0.03)) as server:
+    with MockServer(delay=0.03) as server:
         lm = server.model_string()
         script = f"""
 import json, dicast
@@ -96,7 +96,7 @@ dicast.run(dicast.judge("direct", lm={lm!r}), {cases}, out="out", workers=2)
 
 @pytest.mark.fault
 def test_a_command_that_was_killed_is_continued_in_python(capsys):
-    with serve(MockServer(delay=0.03)) as server:
+    with MockServer(delay=0.03) as server:
         lm = server.model_string()
         options = ["--judge", "direct", "--cases", "pairs.jsonl", "--lm", lm, "--no-ties", "--workers", "2"]
         kill_when_some_are_judged("-m", "dicast", "judge", *options, "--out", "out")
@@ -141,7 +141,7 @@ def test_a_judge_that_learned_something_else_does_not_continue_a_run():
     ]:
         with pytest.raises(RunError, match=f"out: holds a run with {difference}"):
             dicast.run(other, ROWS, out="out")
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         judge = dicast.judge("direct", lm=server.model_string())
         dicast.run(judge, ROWS, out="tuned", limit=2)
         stage = judge.stages()[0]
@@ -268,7 +268,7 @@ def test_progress_is_reported_and_a_stop_keeps_what_is_judged():
 
 
 def test_a_spent_budget_ends_the_run_and_more_finishes_it():
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         run = dicast.run("direct", ROWS, out="out", lm=server.model_string(), budget="calls=20")
         assert (run.status, run.message[:30]) == ("budget", "budget: 20 of 20 calls are used"[:30])
         assert 0 < len(run.verdicts()) < len(ROWS)
@@ -380,7 +380,7 @@ def test_a_run_of_an_earlier_version_is_continued(old, by):
 
 
 def test_a_learned_run_of_an_earlier_version_is_continued_without_a_call(old):
-    with serve(MockServer()) as server:
+    with MockServer() as server:
         path = old(server.url)
         spec = JudgeSpec(
             "fennec",
