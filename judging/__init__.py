@@ -1,6 +1,7 @@
 """The framework for judges: what the programs of dicast, and judges of other packages, are built from."""
 
 from ..engines.parallel import concurrently
+from ..signatures.scales import ReadAs
 from .aggregate import aggregate_findings
 from .answer_types import Levels, Options
 from .building import build, build_panel
@@ -45,6 +46,7 @@ __all__ = [
     "PresentedCase",
     "Program",
     "Question",
+    "ReadAs",
     "ScoreReading",
     "SignatureJudge",
     "Stage",

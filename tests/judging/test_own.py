@@ -4,7 +4,6 @@ import json
 import random
 import re
 import shlex
-import sys
 from pathlib import Path
 from typing import Literal
 
@@ -401,25 +400,10 @@ def test_its_calls_can_have_a_model_of_their_own():
 
 
 @pytest.fixture
-def installed(tmp_path, monkeypatch):
-    """Installs a package of one module with entry points, as pip lays it out; gone after the test."""
-
-    def install(name, code, entry_points):
-        (tmp_path / f"{name}.py").write_text(code)
-        info = tmp_path / f"{name}-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text(f"[dicast.judges]\n{entry_points}\n")
-        PROGRAMS.reset()
-        made.append(name)
-
-    made = []
+def installed(tmp_path, monkeypatch, install):
+    """Installs a package with judges, in an empty working folder."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    yield install
-    PROGRAMS.reset()
-    for name in made:
-        sys.modules.pop(name, None)
+    return lambda name, code, judges: install(name, code, f"[dicast.judges]\n{judges}\n")
 
 
 PYTHON, TOML, YAML = (re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)[0] for kind in ("python", "toml", "yaml"))
