@@ -1,8 +1,65 @@
-"""Matrix factorisation of ratings by scikit-surprise, the kept library for explicit ratings; imported here alone."""
+"""`matrix-factorisation`: ratings predicted from all reviewers' histories (baseline of PerSE, arXiv 2310.03304).
 
-from collections.abc import Callable, Mapping
+The factorisation is scikit-surprise's, imported here alone.
+"""
 
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Self
+
+from ..data import Case, Finding, Reviewer, Verdict
 from ..errors import DeclarationError
+from ..judging.hparam import HParam
+from ..judging.judge import FittedJudge, verdict_of
+from ..judging.registry import register
+
+
+@register(
+    "matrix-factorisation",
+    summary="baseline: the rating predicted from everybody's histories",
+    source="PerSE, arXiv 2310.03304",
+    inputs="single texts, pairs; a reviewer's reviews",
+    calls="0",
+)
+class MatrixFactorisation(FittedJudge):
+    """The score that biased matrix factorisation (Koren et al. 2009) predicts for reviewer and text, fitted to all
+    histories of the cases but for what is to be judged; a text in nobody's history gets the reviewer's level alone. No
+    LM is called.
+
+    Args:
+        factors: dimensions of the reviewers' and the texts' vectors.
+        seed: of their first values.
+    """
+
+    name = "matrix-factorisation"
+
+    def __init__(self, *, factors: int = 10, seed: int = 0) -> None:
+        super().__init__()
+        self.factors = HParam(factors, range(1, 201), search=(5, 10))
+        self.seed = HParam(seed, range(2**32), search=())
+        self.model: Any = None
+
+    def fit(self, cases: Iterable[Case]) -> Self:
+        known = [(case.profile, case.candidates) for case in cases if isinstance(case.profile, Reviewer)]
+        judged = {(reviewer.id, candidate.text) for reviewer, candidates in known for candidate in candidates}
+        reviewers = [reviewer for reviewer, _ in known]
+        ratings = {(reviewer.id, review.text): review.score for reviewer in reviewers for review in reviewer.reviews}
+        ratings = {key: score for key, score in ratings.items() if key not in judged}
+        if not ratings:
+            raise DeclarationError("judge 'matrix-factorisation': no case has a reviewer's history.")
+        scales = {reviewer.scale for reviewer in reviewers}
+        if len(scales) > 1:
+            raise DeclarationError(f"judge 'matrix-factorisation': histories on several scales, {sorted(scales)}.")
+        self.model = fit_ratings(ratings, scales.pop(), factors=self.factors.value, seed=self.seed.value)
+        return self
+
+    def assess(self, case: Case) -> Verdict:
+        if self.model is None:
+            raise DeclarationError("judge 'matrix-factorisation': fit it to cases with histories first.")
+        if not isinstance(case.profile, Reviewer):
+            raise DeclarationError(f"judge 'matrix-factorisation': case {case.id!r} has no reviewer.")
+        reviewer = case.profile.id
+        scores = tuple(self.model(reviewer, candidate.text) for candidate in case.candidates)
+        return verdict_of(case, [Finding(criterion="predicted rating", scores=scores)])
 
 
 def fit_ratings(

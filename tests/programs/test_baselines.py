@@ -13,7 +13,7 @@ from dspy.lm15 import Request
 from dicast.data import Case, Comparison, Preference, Review, Reviewer, Verdict
 from dicast.errors import DeclarationError
 from dicast.judging import build
-from dicast.programs.baselines import MatrixFactorisation
+from dicast.programs.matrix_factorization import MatrixFactorisation
 from dicast.programs.multiple_choice import drawn_order
 from dicast.testing import Answer, ScriptedLM, prompt_text
 
