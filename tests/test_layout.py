@@ -47,6 +47,27 @@ def test_imports_inside_the_package_are_relative():
     assert absolute == []
 
 
+def imports_of(path: Path) -> set[str]:
+    """The modules that a file imports by their full names."""
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    return names | {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
+
+
+def test_editors_resolve_the_imports_of_tests():
+    """By the paths of [tool.pyright]; a test file imports no other test file."""
+    known = {path.stem for path in (ROOT / "tests" / "support").glob("*.py")} | set(sys.stdlib_module_names)
+    known |= {*packages_distributions(), "torch", "transformers", "bert_score"}  # extras that need not be installed
+    modules = {f"dicast.{name}".rstrip(".") for name in GRAPH.modules}
+    unresolved = {
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for name in imports_of(path)
+        if (name not in modules if name.partition(".")[0] == "dicast" else name.partition(".")[0] not in known)
+    }
+    assert unresolved == set()
+
+
 def test_no_room_hides_another_package():
     """Python puts the working folder first on its path: in a checkout, a room called `statistics` or `datasets` would
     be imported in place of the standard library's, or of a dependency's."""

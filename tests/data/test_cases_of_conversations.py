@@ -66,11 +66,11 @@ def plain(schema: dict[str, Any], root: dict[str, Any], noise: random.Random) ->
 
 
 def prompts(name: str, case: Case = TALK, **settings: Any) -> list[str]:
-    lm = script = ScriptedLM(anything)
+    lm = ScriptedLM(anything)
     with dspy.context(lm=lm):
         verdict = build(name, **settings)(case)
     assert verdict.status == "scored", verdict.detail
-    return [prompt_text(request) for request in script.requests]
+    return [prompt_text(request) for request in lm.requests]
 
 
 JUDGES: list[tuple[str, dict[str, Any], int]] = [

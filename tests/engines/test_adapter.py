@@ -65,7 +65,7 @@ def test_finetuning_rows_hold_the_same_prompt_and_the_answer_as_json():
 
 
 def test_a_written_answer_round_trips_through_the_schema():
-    lm = script = ScriptedLM(lambda request: {"score": 5})
+    lm = ScriptedLM(lambda request: {"score": 5})
     with dspy.context(lm=lm, adapter=CompactAdapter()):
         assert dspy.Predict(direct.Grade)(request="q", response="y", aspect="a").score == 5
-    assert script.requests[0].config.response_format["schema"]["properties"]["score"]["enum"] == [1, 2, 3, 4, 5]
+    assert lm.requests[0].config.response_format["schema"]["properties"]["score"]["enum"] == [1, 2, 3, 4, 5]

@@ -21,12 +21,12 @@ class ThreeKinds(dspy.Signature):
 
 
 def response_with(tokens):
-    lm = script = ScriptedLM(lambda request: {"token_probabilities": tokens})
+    lm = ScriptedLM(lambda request: {"token_probabilities": tokens})
     ProbabilityLM(lm)(
         state={"instructions": "i", "inputs": {"text": "t"}},
         questions={"q": {"type": "choice", "instructions": "?", "criteria": {"A": None, "B": None}}},
     )
-    return lm(script.requests[0])
+    return lm(lm.requests[0])
 
 
 def test_letters_are_read_whatever_their_case_spaces_and_brackets():
@@ -48,21 +48,19 @@ def test_a_server_without_token_probabilities_is_named_with_what_to_do():
 
 
 def test_each_kind_of_question_is_one_request_of_one_token():
-    lm = script = ScriptedLM(
-        lambda request: {"token_probabilities": {"A": 0.5, "B": 0.25, "1": 0.05, "2": 0.05, "3": 0.1}}
-    )
+    lm = ScriptedLM(lambda request: {"token_probabilities": {"A": 0.5, "B": 0.25, "1": 0.05, "2": 0.05, "3": 0.1}})
     read = dspy.Predict(ThreeKinds)(lm=ProbabilityLM(lm), text="hello")
-    assert len(script.requests) == 3
-    assert {request.config.max_tokens for request in script.requests} == {1}
+    assert len(lm.requests) == 3
+    assert {request.config.max_tokens for request in lm.requests} == {1}
     assert read.better.probabilities == pytest.approx({"A": 2 / 3, "B": 1 / 3})
     assert read.grade.value == pytest.approx((0 * 0.05 + 1 * 0.05 + 2 * 0.1) / 0.2)
     assert read.true.probability == pytest.approx(2 / 3)
 
 
 def test_the_inputs_come_before_the_question_so_that_questions_share_a_prefix():
-    lm = script = ScriptedLM(lambda request: {"token_probabilities": {"A": 0.5, "1": 0.5}})
+    lm = ScriptedLM(lambda request: {"token_probabilities": {"A": 0.5, "1": 0.5}})
     dspy.Predict(ThreeKinds)(lm=ProbabilityLM(lm), text="hello")
-    asked = [request.messages[0].text for request in script.requests]
+    asked = [request.messages[0].text for request in lm.requests]
     assert all(text.startswith("Text:\nhello\n\n") for text in asked)
     assert asked[0].endswith("Which is better, A or B?\nAnswer with one letter.")
     assert asked[1].endswith("How good is it?\n1. poor\n2. fair\n3. good\nAnswer with one digit.")
@@ -70,11 +68,11 @@ def test_the_inputs_come_before_the_question_so_that_questions_share_a_prefix():
 
 
 def test_demos_are_shown_before_the_case():
-    lm = script = ScriptedLM(lambda request: {"token_probabilities": {"A": 1.0}})
+    lm = ScriptedLM(lambda request: {"token_probabilities": {"A": 1.0}})
     predict = dspy.Predict(ThreeKinds.delete("grade").delete("true"))
     predict.demos = [dspy.Example(text="earlier", better="A")]
     predict(lm=ProbabilityLM(lm), text="now")
-    text = prompt_text(script.requests[0])
+    text = prompt_text(lm.requests[0])
     assert "Example 1:\nText: earlier\nBetter: A" in text
     assert text.index("earlier") < text.index("now")
 

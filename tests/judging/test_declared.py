@@ -51,9 +51,9 @@ def whim(request):
 
 
 def ask(judge, case, answer=whim):
-    lm = script = ScriptedLM(answer)
+    lm = ScriptedLM(answer)
     with dspy.context(lm=lm):
-        return judge(case), script.requests
+        return judge(case), lm.requests
 
 
 @pytest.mark.parametrize("readout", ["generate", "probability"])

@@ -237,10 +237,10 @@ def answer(request: Request) -> Answer:
 
 def asked(setting: str, case: Case) -> tuple[Verdict, list[Request]]:
     name, settings, schema = SETTINGS[setting]
-    lm = script = ScriptedLM(answer, schema=schema)
+    lm = ScriptedLM(answer, schema=schema)
     with dspy.context(lm=lm):
         verdict: Verdict = build(name, **settings)(case)
-    return verdict, script.requests
+    return verdict, lm.requests
 
 
 def attacked(text: str, side: int = 0) -> Case:

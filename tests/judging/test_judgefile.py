@@ -10,7 +10,7 @@ from typing import Any
 import dspy
 import pytest
 from dspy.utils.exceptions import LMAuthError
-from judges import REVIEWER, ask, by_place, fitting, profile_of, requests_of, with_state
+from judges import HEAD, LM, REVIEWER, YAML, ask, by_place, fitting, profile_of, requests_of, with_state
 
 import dicast
 from dicast import Case, __version__
@@ -26,16 +26,6 @@ from dicast.judging.signature_judge import SignatureJudge
 from dicast.programs.direct import Direct
 from dicast.signatures.direct import Prefer
 from dicast.testing import MockServer, ScriptedLM, prompt_text
-
-HEAD = PairHead(weights={"log_odds": 0.1, "score": 1 / 3}, intercept=-1.5, threshold={"spread": 0.25}, fitted="x", n=90)
-LM = "openai/judge@http://127.0.0.1:9/v1"
-YAML = """\
-judges: pairs
-instructions: You judge replies of a support desk.
-scale: 0..4
-criteria: [{name: polite, weight: 2}, brief]
-explain: true
-"""
 
 
 def taught(name: str) -> Judge:
@@ -155,10 +145,10 @@ def test_a_server_without_schemas_is_asked_the_same(file):
     save(judge, file)
     asked = []
     for one in (judge, load(file)):
-        lm = script = ScriptedLM(lambda request: "none", schema=False)
+        lm = ScriptedLM(lambda request: "none", schema=False)
         with dspy.context(lm=lm):
             one(fitting("pref"))
-        asked.append([prompt_text(request) for request in script.requests])
+        asked.append([prompt_text(request) for request in lm.requests])
     assert asked[0] == asked[1]
     assert "is it good" in asked[0][0]
 

@@ -80,11 +80,11 @@ def test_a_stage_without_an_lm_says_what_to_do():
 
 
 def test_a_server_without_schemas_is_asked_in_sections():
-    lm = script = ScriptedLM(lambda request: "[[ ## better ## ]]\nB\n\n[[ ## completed ## ]]", schema=False)
+    lm = ScriptedLM(lambda request: "[[ ## better ## ]]\nB\n\n[[ ## completed ## ]]", schema=False)
     with dspy.context(lm=lm):
         verdict = build("direct", evidence="pairwise", order="one", readout="generate")(PAIR)
     assert verdict.winner == "b"
-    assert script.requests[0].config.response_format is None
+    assert lm.requests[0].config.response_format is None
 
 
 # exchanging, permuting: for every registered program and its settings
@@ -369,10 +369,10 @@ def test_a_saved_judge_holds_no_key(name: str, tmp_path: Any) -> None:
 
 def written(answer: Asked, **settings: Any) -> tuple[Stage, list[Request]]:
     """A stage bound to a cached LM, and what it sends."""
-    lm = script = ScriptedLM(answer, cache=True)
+    lm = ScriptedLM(answer, cache=True)
     stage = Stage(Prefer, "judgment", **settings)
     stage.ask.lm = lm
-    return stage, script.requests
+    return stage, lm.requests
 
 
 INPUTS = {"request": "r", "response_a": "x", "response_b": "y", "aspect": "z"}
@@ -455,11 +455,11 @@ def test_nested_draws_and_their_tries_never_collide() -> None:
 
 
 def test_probabilities_are_not_drawn() -> None:
-    lm = script = ScriptedLM(lambda request: TOKENS, cache=True)
+    lm = ScriptedLM(lambda request: TOKENS, cache=True)
     question = Question(Prefer, "judgment")
     question.ask.lm = lm
     answers = sample_answers(lambda: question(readout="probability", **INPUTS), 5)
-    assert decoding(script.requests) == [(0.0, None)]
+    assert decoding(lm.requests) == [(0.0, None)]
     assert [answer.shares("better")["A"] for answer in answers] == pytest.approx([0.75] * 5)
 
 

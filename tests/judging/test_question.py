@@ -40,10 +40,10 @@ IS_GOOD, LEVEL = Noul, Score["very poor", "poor", "fair", "good", "excellent"]
 
 def ask(question: Question, readout: str, demos: Any = (), **answer: Any) -> tuple[Any, Any]:
     question.ask.demos = [dspy.Example(**demo) for demo in demos]
-    lm = script = ScriptedLM(lambda request: answer)
+    lm = ScriptedLM(lambda request: answer)
     with dspy.context(lm=lm):
         given = question(readout=readout, text="the text")
-    return given, script.requests
+    return given, lm.requests
 
 
 @pytest.mark.parametrize(("name", "path"), TWO_READOUTS)
@@ -54,10 +54,10 @@ def test_an_instruction_that_was_tuned_in_one_readout_is_in_the_prompt_of_the_ot
     question.ask.signature = question.ask.signature.with_instructions("Tuned, and worth it.")
     judge.set(readout="generate" if tuned_in == "probability" else "probability")
     for readout in question.readouts:
-        lm = script = ScriptedLM(answer_any)
+        lm = ScriptedLM(answer_any)
         with dspy.context(lm=lm):
             question(readout=readout, **dict.fromkeys(question.ask.signature.input_fields, "x"))
-        assert all(prompt_text(request).startswith("Tuned, and worth it.") for request in script.requests)
+        assert all(prompt_text(request).startswith("Tuned, and worth it.") for request in lm.requests)
 
 
 def answer_any(request: Any) -> Any:
@@ -79,7 +79,7 @@ def test_a_written_answer_and_a_reading_are_the_same_kind_of_evidence():
     assert written.preference("better") == {"a": 0.0, "b": 1.0, "tie": 0.0}
     assert (written.reading("good").score, written.reading("score").score) == (0.0, 9.0)
     assert (written.explanation, written.coverage) == ("clear", None)
-    read, requests = ask(question, "probability", logprobs={"A": 0.2, "B": 0.6, "2": 0.3, "4": 0.1})
+    read, requests = ask(question, "probability", token_probabilities={"A": 0.2, "B": 0.6, "2": 0.3, "4": 0.1})
     assert read.preference("better") == pytest.approx({"a": 0.25, "b": 0.75, "tie": 0.0})
     assert read.reading("good").score == pytest.approx(0.25)
     assert read.reading("score").score == pytest.approx((0.75 * 2 + 0.25 * 4 - 1) * 10 / 4)
@@ -147,12 +147,12 @@ def test_bootstrap_fills_every_question_that_was_asked(readout):
         bootstrap = dspy.BootstrapFewShot(metric=lambda example, verdict, trace=None: verdict.status == "scored")
         compiled = bootstrap.compile(judge, trainset=examples)
     assert all(any("augmented" in demo for demo in predictor.demos) for predictor in compiled.predictors())
-    lm = script = ScriptedLM(model)
+    lm = ScriptedLM(model)
     for other in ("generate", "probability"):
         compiled.set(readout=other)
         with dspy.context(lm=lm):
             assert compiled(PAIR.model_copy(update={"query": "Another."})).status == "scored"
-    shown = [prompt_text(request).partition("Another.")[0] for request in script.requests]
+    shown = [prompt_text(request).partition("Another.")[0] for request in lm.requests]
     assert all("Name a prime." in text and "Winner" not in text for text in shown)
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import dspy
+import prompt_world as prompts
 import pytest
-import test_prompts as prompts
 from dspy.lm15 import ServerError
 from known_judge import SPACE, Known, known_cases
 

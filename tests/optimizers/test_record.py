@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from test_judgefile import HEAD, LM, YAML
+from judges import HEAD, LM, YAML
 
 from dicast.judging import Judge, Panel, build
 from dicast.judging.heads import PairHead

@@ -196,9 +196,9 @@ def names_of(**kinds):
 
 
 def prepared(case, answer, names="anonymise", cache=False, **settings):
-    lm = script = ScriptedLM(answer, cache=cache)
+    lm = ScriptedLM(answer, cache=cache)
     with dspy.context(lm=lm):
-        return build_preparation(names, **settings)(case), script.requests
+        return build_preparation(names, **settings)(case), lm.requests
 
 
 def single(text, **fields):
@@ -275,13 +275,13 @@ def test_texts_without_a_capital_are_not_asked_about():
 
 
 def test_equal_texts_of_two_cases_are_asked_about_once():
-    lm = script = ScriptedLM(names_of(Ava="person Lily"), cache=True)
+    lm = ScriptedLM(names_of(Ava="person Lily"), cache=True)
     ledger = Ledger()
     with dspy.context(lm=lm), charge_to(ledger):
         anonymise = build_preparation("anonymise")
         first, second = anonymise(single("Ava sings.")), anonymise(single("Ava sings.", profile=REVIEWER))
     assert first.candidates == second.candidates
-    assert len(script.requests) == ledger.total.calls
+    assert len(lm.requests) == ledger.total.calls
     assert ledger.stages["names"].cached == 1
     assert set(ledger.stages) == {"names", "suspects"}
 

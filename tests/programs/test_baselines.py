@@ -355,9 +355,9 @@ OPTIONS = Case(
 
 
 def run(name: str, case: Case, answer: Any, **settings: Any) -> tuple[Verdict, list[Request]]:
-    lm = script = ScriptedLM(answer if callable(answer) else lambda request: answer)
+    lm = ScriptedLM(answer if callable(answer) else lambda request: answer)
     with dspy.context(lm=lm):
-        return build(name, **settings)(case), script.requests
+        return build(name, **settings)(case), lm.requests
 
 
 def letters_of(request: Request) -> dict[str, str]:

@@ -52,9 +52,9 @@ def judge_of(
 def run(
     name: str = "fennec", case: Case = PAIR, answer: Any = None, cache: bool = False, **settings: Any
 ) -> tuple[Verdict, list[Request]]:
-    lm = script = ScriptedLM(answer or judge_of(), cache=cache)
+    lm = ScriptedLM(answer or judge_of(), cache=cache)
     with dspy.context(lm=lm):
-        return build(name, **settings)(case), script.requests
+        return build(name, **settings)(case), lm.requests
 
 
 def asking(requests: list[Request], *fields: str) -> list[Request]:

@@ -31,9 +31,9 @@ TENTHS = {"token_probabilities": {str(mark): 0.1 for mark in range(10)}}
 def run(
     name: str, case: Case, answer: Any = ANSWER, cache: bool = False, **settings: Any
 ) -> tuple[Verdict, list[Request]]:
-    lm = script = ScriptedLM(answer if callable(answer) else lambda request: answer, cache=cache)
+    lm = ScriptedLM(answer if callable(answer) else lambda request: answer, cache=cache)
     with dspy.context(lm=lm):
-        return build(name, **settings)(case), script.requests
+        return build(name, **settings)(case), lm.requests
 
 
 def shown(name: str = "perse", case: Case = TEXT, answer: Any = ANSWER, **settings: Any) -> str:

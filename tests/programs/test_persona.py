@@ -31,9 +31,9 @@ PAIR = Case(
 
 
 def run(case: Case, answer: Any, cache: bool = False, **settings: Any) -> tuple[Verdict, list[Request]]:
-    lm = script = ScriptedLM(answer if callable(answer) else lambda request: answer, cache=cache)
+    lm = ScriptedLM(answer if callable(answer) else lambda request: answer, cache=cache)
     with dspy.context(lm=lm):
-        return build("persona", **settings)(case), script.requests
+        return build("persona", **settings)(case), lm.requests
 
 
 def shown(case: Case = PAIR, **settings: Any) -> str:

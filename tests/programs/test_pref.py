@@ -62,9 +62,9 @@ def cook(
 
 
 def run(case: Case = CHOICE, answer: Any = None, cache: bool = False, **settings: Any) -> tuple[Verdict, list[Request]]:
-    lm = script = ScriptedLM(answer or cook(), cache=cache)
+    lm = ScriptedLM(answer or cook(), cache=cache)
     with dspy.context(lm=lm):
-        return build("pref", **settings)(case), script.requests
+        return build("pref", **settings)(case), lm.requests
 
 
 def guideline(verdict: Verdict) -> list[str]:
@@ -396,13 +396,13 @@ def test_everything_is_greedy() -> None:
 
 
 def test_the_general_guideline_is_paid_once_for_two_people() -> None:
-    lm = script = ScriptedLM(cook(), cache=True)
+    lm = ScriptedLM(cook(), cache=True)
     other = CHOICE.model_copy(update={"id": "c2", "profile": Preference(text="quick meals only")})
     with dspy.context(lm=lm):
         judge = build("pref")
         first, second = judge(CHOICE), judge(other)
-    assert len(stage(script.requests, "factors")) == 1
-    assert len(stage(script.requests, "weights", "added")) == 2
+    assert len(stage(lm.requests, "factors")) == 1
+    assert len(stage(lm.requests, "weights", "added")) == 2
     assert (first.usage.cached, second.usage.cached) == (0, 1)
 
 

@@ -22,9 +22,9 @@ PAIR = Case(id="p", query="The article.", candidates=[{"text": "One."}, {"text":
 
 
 def run(name: str, case: Case, answer: Any, cache: bool = False, **settings: Any) -> tuple[Verdict, list[Request]]:
-    lm = script = ScriptedLM(answer if callable(answer) else lambda request: answer, cache=cache)
+    lm = ScriptedLM(answer if callable(answer) else lambda request: answer, cache=cache)
     with dspy.context(lm=lm):
-        return build(name, **({"task": "summary"} | settings))(case), script.requests
+        return build(name, **({"task": "summary"} | settings))(case), lm.requests
 
 
 def told(name: str, answer: Any, case: Case = TEXT, **settings: Any) -> str:

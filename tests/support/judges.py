@@ -14,6 +14,7 @@ from dicast.data import Case, Persona, Preference, Reviewer, Verdict, Winner
 from dicast.data.case import Profile
 from dicast.errors import DeclarationError
 from dicast.judging import PROGRAMS, Judge, build
+from dicast.judging.heads import PairHead
 from dicast.judging.hparam import MOST_SEARCHED, HParam
 from dicast.testing import Answer, ScriptedLM, prompt_text
 
@@ -21,6 +22,15 @@ PAIR = Case(id="p", query="Name a prime.", candidates=[{"text": "9"}, {"text": "
 SINGLE = Case(id="s", query="Name a prime.", candidates=[{"text": "7"}])
 TOKENS = {"token_probabilities": {"A": 0.6, "B": 0.2, "1": 0.02, "2": 0.03, "3": 0.05, "4": 0.06, "5": 0.04}}
 MARKS = (*"ABCDEFGH", *string.digits, "Yes", " No")
+HEAD = PairHead(weights={"log_odds": 0.1, "score": 1 / 3}, intercept=-1.5, threshold={"spread": 0.25}, fitted="x", n=90)
+LM = "openai/judge@http://127.0.0.1:9/v1"
+YAML = """\
+judges: pairs
+instructions: You judge replies of a support desk.
+scale: 0..4
+criteria: [{name: polite, weight: 2}, brief]
+explain: true
+"""
 Asked = Callable[[Request], Answer]
 
 REVIEWER = Reviewer(
@@ -98,11 +108,11 @@ def run(
 
 
 def ask(judge: Judge, case: Case, answer: Asked, cache: bool = False) -> tuple[Verdict, list[Request]]:
-    lm = script = ScriptedLM(answer, cache=cache)
+    lm = ScriptedLM(answer, cache=cache)
     if hasattr(judge, "fit"):
         judge.fit([case, RATED])
     with dspy.context(lm=lm):
-        return judge(case), script.requests
+        return judge(case), lm.requests
 
 
 def profile_of(name: str) -> Profile | None:
