@@ -26,13 +26,13 @@ Knots = tuple[tuple[float, float], ...]  # (x, y), x rising: linear between, con
 
 
 class _WeightedHead(Record):
-    """What all heads have: weights by feature name, per unit of the feature, and where they come from."""
+    """The fields of every head."""
 
     model_config = ConfigDict(allow_inf_nan=False)  # beside those of Record
 
     fitted: str = Field(default="", description="the name of the candidate that was chosen")
     n: int = Field(default=0, description="labelled cases it was fitted to")
-    weights: dict[str, float] = {}
+    weights: dict[str, float] = Field(default={}, description="feature name -> weight, per unit of the feature")
 
     def describe(self) -> list[tuple[str, str]]:
         """What was learnt, a name and words each."""
@@ -41,15 +41,17 @@ class _WeightedHead(Record):
 
 
 class PairHead(_WeightedHead):
-    """Of pairs. `threshold` holds v by even feature and `intercept` its constant, in log; None where no person ever
-    said tie. `typical` is the median log threshold of the cases it was fitted to, None where that is not known. `knots`
-    bend the margin, as an odd function of its absolute value."""
+    """A head for pairs: an ordered logit of the margin, with a tie threshold that depends on the case."""
 
     kind: Literal["pair"] = "pair"
-    intercept: float | None = None
-    threshold: dict[str, float] = {}
-    typical: float | None = None
-    knots: Knots = ()
+    intercept: float | None = Field(
+        default=None, description="constant of the log tie threshold; None: no annotator ever labelled a tie"
+    )
+    threshold: dict[str, float] = Field(default={}, description="weights of the log tie threshold, by even feature")
+    typical: float | None = Field(
+        default=None, description="median log tie threshold of the cases it was fitted to; None: not known"
+    )
+    knots: Knots = Field(default=(), description="points of a piecewise linear map of the margin's absolute value")
 
     def __call__(self, case: Case, verdict: Verdict) -> Verdict:
         """The verdict with the calibrated winner, distribution and certainty; the most probable label wins, a tie
@@ -89,13 +91,13 @@ class PairHead(_WeightedHead):
 
 
 class ScoreHead(_WeightedHead):
-    """Of single texts: `intercept` + w.x, mapped by the `knots`, clipped to the human scale `lo`..`hi`."""
+    """A head for single texts: a linear model of the score, mapped by the knots and clipped to the human scale."""
 
     kind: Literal["score"] = "score"
-    intercept: float
-    knots: Knots = ()
-    lo: float
-    hi: float
+    intercept: float = Field(description="constant of the linear model")
+    knots: Knots = Field(default=(), description="points of a piecewise linear map of the score")
+    lo: float = Field(description="lowest score of the human scale")
+    hi: float = Field(description="highest score of the human scale")
 
     def __call__(self, case: Case, verdict: Verdict) -> Verdict:
         """The verdict with the score on people's scale, without a certainty."""
@@ -113,7 +115,7 @@ class ScoreHead(_WeightedHead):
 
 
 class ChoiceHead(_WeightedHead):
-    """Of choices among three options or more."""
+    """A head for choices among three options or more: a conditional logit."""
 
     kind: Literal["choice"] = "choice"
 

@@ -30,13 +30,15 @@ FORMAT = 2  # 1: a question with two readouts was two stages
 
 
 class JudgeFile(Record):
-    """The whole file; `versions` are those that wrote it."""
+    """The content of a judge file."""
 
     format: Literal[2] = 2
-    judge: JudgeRecord
-    certificate: dict[str, JsonValue] | None = None
-    training: dict[str, JsonValue] = {}
-    versions: Annotated[dict[str, str], Field(min_length=1)]
+    judge: JudgeRecord = Field(description="the judge itself")
+    certificate: dict[str, JsonValue] | None = Field(default=None, description="of its threshold, when it has one")
+    training: dict[str, JsonValue] = Field(
+        default={}, description="the compilation: data, parts, values before and after"
+    )
+    versions: Annotated[dict[str, str], Field(min_length=1, description="package -> version that wrote the file")]
 
     def accuracy(self, when: Literal["before", "after"]) -> RecordedAccuracy | None:
         """The accuracy of the training record; None where it holds none."""
