@@ -69,13 +69,7 @@ def register(
     Raises:
         DeclarationError: a built-in judge has the name.
 
-    Example:
-        >>> @register("shorter", summary="the shorter text wins", source="-", inputs="pairs", calls="0")
-        ... class Shorter(Judge):
-        ...     name = "shorter"
-        >>> new_judge("shorter").name
-        'shorter'
-        >>> PROGRAMS.remove("shorter")
+    Example: docs/extending.md, "A judge".
     """
 
     def add(builder: Builder) -> Builder:
