@@ -8,7 +8,6 @@ import dspy
 import pytest
 from extending import blocks, entry_points
 from judges import ask, by_place, by_text, fitting, requests_of
-from scripted import prompt
 
 from dicast.cli import run as dicast
 from dicast.data import Case
@@ -16,6 +15,7 @@ from dicast.judging import PROGRAMS, build
 from dicast.judging.judge_file import load, save
 from dicast.optimizers.structure.space import space_of
 from dicast.preparation import build_preparation
+from dicast.testing import prompt_text as prompt
 
 JUDGES = {"checklist": "A judge", "warmth": "A question with two readouts"}
 
@@ -76,7 +76,7 @@ def test_the_checklist_of_the_page_scores_the_proportion_that_is_met(install):
         if "requirements" in str(request.config.response_format):
             return {"requirements": ["short", "kind", "right", "clear", "left over"]}
         good = "9" in prompt(request) or "short" in prompt(request)
-        return {"logprobs": {"A": 0.8, "B": 0.2} if good else {"A": 0.2, "B": 0.8}}
+        return {"token_probabilities": {"A": 0.8, "B": 0.2} if good else {"A": 0.2, "B": 0.8}}
 
     verdict, requests = ask(build("checklist"), fitting("checklist", (1, 9)), answer)
     assert verdict.scores == pytest.approx((0.35, 0.8))
