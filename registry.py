@@ -29,7 +29,7 @@ def reset_plugins() -> None:
 
 
 class Registry(Generic[Entry]):
-    """Entries by name, in the order of registration; plug-ins follow the built-in ones.
+    """Entries by name: built-in ones by module, whichever was imported first, then those of other packages.
 
     Args:
         kind: what one entry is called in messages, such as "judge".
@@ -49,6 +49,7 @@ class Registry(Generic[Entry]):
     ) -> None:
         self.kind, self.package, self.group, self.convert = kind, package, group, convert
         self._built_in: dict[str, Entry] = {}
+        self._modules: dict[str, str] = {}  # of the built-in entries
         self._added: dict[str, Entry] = {}
         self._plugins: dict[str, Entry | Exception] | None = None
         self._imported = package is None
@@ -69,6 +70,8 @@ class Registry(Generic[Entry]):
         if name in (self._built_in if is_built_in else self.built_in()):
             raise DeclarationError(f"{self.kind} {name!r}: registered twice. Choose another name.")
         (self._built_in if is_built_in else self._added)[name] = entry
+        if is_built_in:
+            self._modules[name] = module or ""
         return entry
 
     def remove(self, name: str) -> None:
@@ -83,7 +86,11 @@ class Registry(Generic[Entry]):
                 package = import_module(str(self.package), __package__)
                 for module in sorted(module.name for module in pkgutil.iter_modules(package.__path__)):
                     import_module(f"{package.__name__}.{module}")
+                self._built_in = {name: self._built_in[name] for name in sorted(self._built_in, key=self._module_of)}
         return self._built_in
+
+    def _module_of(self, name: str) -> str:
+        return self._modules[name]
 
     def plugins(self) -> Mapping[str, Entry | Exception]:
         """The entries of other packages by name; an entry that cannot be loaded is its error."""

@@ -1,5 +1,8 @@
 """Registries: built-in entries, entries of a notebook, and plug-ins."""
 
+import subprocess
+import sys
+
 import pytest
 
 from dicast.errors import DeclarationError
@@ -57,3 +60,12 @@ def test_the_built_in_entries_of_a_registry_are_those_of_its_package():
     with pytest.raises(DeclarationError, match="thing 'x': registered twice"):
         registry.add("x", "another")
     assert (registry.find("x"), registry.names()) == ("entry", ["x"])
+
+
+def test_the_order_of_built_in_entries_does_not_depend_on_what_was_imported_first():
+    code = "import dicast.programs.{}; from dicast.judging import PROGRAMS; print(PROGRAMS.names())"
+    orders = {
+        subprocess.run([sys.executable, "-c", code.format(module)], capture_output=True, text=True, check=True).stdout
+        for module in ("persona", "matrix_factorization")
+    }
+    assert len(orders) == 1
