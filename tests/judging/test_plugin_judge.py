@@ -15,7 +15,7 @@ from dicast.judging import PROGRAMS, build
 from dicast.judging.judge_file import load, save
 from dicast.optimizers.structure.space import space_of
 from dicast.preparation import build_preparation
-from dicast.testing import prompt_text as prompt
+from dicast.testing import prompt_text
 
 JUDGES = {"checklist": "A judge", "warmth": "A question with two readouts"}
 
@@ -65,7 +65,7 @@ def test_it_is_saved_with_what_was_learned(name, tmp_path):
     save(judge, tmp_path / "plugin.judge.json")
     loaded = load(tmp_path / "plugin.judge.json")
     assert requests_of(loaded, case) == requests_of(judge, case)
-    assert all(prompt(request).startswith("Tuned") for request in ask(loaded, case, by_place)[1])
+    assert all(prompt_text(request).startswith("Tuned") for request in ask(loaded, case, by_place)[1])
 
 
 def test_the_checklist_of_the_page_scores_the_proportion_that_is_met(install):
@@ -75,7 +75,7 @@ def test_the_checklist_of_the_page_scores_the_proportion_that_is_met(install):
     def answer(request: Any) -> Any:
         if "requirements" in str(request.config.response_format):
             return {"requirements": ["short", "kind", "right", "clear", "left over"]}
-        good = "9" in prompt(request) or "short" in prompt(request)
+        good = "9" in prompt_text(request) or "short" in prompt_text(request)
         return {"token_probabilities": {"A": 0.8, "B": 0.2} if good else {"A": 0.2, "B": 0.8}}
 
     verdict, requests = ask(build("checklist"), fitting("checklist", (1, 9)), answer)
@@ -89,7 +89,7 @@ def test_the_question_of_the_page_reads_letters_and_named_levels(install):
     install("warmth", code, entry_points("A question with two readouts"))
     verdict, requests = ask(build("warmth"), fitting("warmth", (1, 9)), by_text)
     assert (verdict.winner, len(requests)) == ("b", 4)
-    assert any("1. cold\n2. polite\n3. friendly\n4. warm" in prompt(request) for request in requests)
+    assert any("1. cold\n2. polite\n3. friendly\n4. warm" in prompt_text(request) for request in requests)
     written, _ = ask(build("warmth", readout="generate"), fitting("warmth"), by_place)
     assert "shown in the other order: its A is b" in written.rationale
     PROGRAMS.reset()
