@@ -245,7 +245,7 @@ def test_a_5_percent_test_rejects_what_is_true_no_more_often(name: str) -> None:
 
 
 def test_mcnemar_of_cases_in_groups_rejects_too_often() -> None:
-    assert simulated.level(simulated.WRONG_TESTS["McNemar, exact, groups not told"], 200, 1000) > 0.07
+    assert simulated.level(simulated.WRONG_TESTS["McNemar, exact, without groups"], 200, 1000) > 0.07
 
 
 @pytest.mark.simulation

@@ -329,7 +329,7 @@ def test_a_95_percent_interval_holds_the_truth_about_so_often(name: str) -> None
 
 
 def test_groups_that_are_not_told_cost_coverage() -> None:
-    held, _ = simulated.coverage(simulated.WARNINGS["share 0.6, groups not told"], 200, 500)
+    held, _ = simulated.coverage(simulated.WARNINGS["share 0.6, without groups"], 200, 500)
     assert held < 0.9
 
 
