@@ -40,7 +40,7 @@ from dicast.data.readers import file_digest
 from dicast.data.split import sample
 from dicast.engines.batch import RunFolder, read_manifest, read_verdicts, run_cases
 from dicast.engines.cache import configure_cache
-from dicast.engines.models import DEFAULT_MODEL
+from dicast.engines.model_string import DEFAULT_MODEL
 from dicast.errors import DeclarationError, DicastError
 from dicast.evaluation import signature_line
 from dicast.judging import Judge, build

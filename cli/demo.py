@@ -37,7 +37,8 @@ def command(lm: str | None, out: Path, limit: int | None, starts_over: bool, as_
     """
     from ..data import read_cases
     from ..engines.cache import configure_cache
-    from ..engines.models import DEFAULT_MODEL, prepare
+    from ..engines.model_string import DEFAULT_MODEL
+    from ..engines.models import prepare
     from . import render
 
     options.load_environment()

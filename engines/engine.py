@@ -3,17 +3,15 @@
 Engines of other packages are found by the entry-point group `dicast.engines`; they are asked before the built-in ones.
 """
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DeclarationError
 from ..registry import Registry
+from .model_string import ModelString
+from .weights import OnProgress
 
 if TYPE_CHECKING:
     from .lm import Transport
-    from .models import ModelString
-
-OnProgress = Callable[[str, int, int], None]  # what is being fetched, bytes done, bytes in total
 
 
 class Engine:
@@ -31,15 +29,15 @@ class Engine:
     example: str = ""
     workers: int = 16
 
-    def matches(self, model: "ModelString") -> bool:
+    def matches(self, model: ModelString) -> bool:
         """Whether this engine serves the model; by default, whether the provider is the engine's name."""
         return model.provider == self.name
 
-    def identity(self, model: "ModelString") -> str:
+    def identity(self, model: ModelString) -> str:
         """What the answer cache and run manifests call the model: it must change when answers can, and hold no key."""
         return model.identity
 
-    def connect(self, model: "ModelString", *, trusted: bool) -> "Transport":
+    def connect(self, model: ModelString, *, trusted: bool) -> "Transport":
         """The transport of requests to the model.
 
         Args:
@@ -50,7 +48,7 @@ class Engine:
         """
         raise NotImplementedError
 
-    def prepare(self, model: "ModelString", progress: OnProgress) -> None:
+    def prepare(self, model: ModelString, progress: OnProgress) -> None:
         """Make the model ready before the first case, such as by a download; raises ModelError."""
 
 
@@ -71,7 +69,7 @@ def register(engine: type[Engine]) -> type[Engine]:
     return engine
 
 
-def engine_of(model: "ModelString") -> Engine:
+def engine_of(model: ModelString) -> Engine:
     """The engine that serves a model: that of another package, else a built-in one.
 
     Raises:

@@ -1,86 +1,20 @@
-"""Model strings, the LMs that they name, and which LM answers which stage of a judge.
-
-    local/qwen2.5-coder-1.5b           embedded llama.cpp, weights from the catalogue
-    local//path/to/model.gguf          embedded llama.cpp, a file of yours
-    openai/gpt-4o-mini                 a provider as LiteLLM writes it; DSPy's native route where there is one
-    openai/NAME@http://127.0.0.1:8000/v1   any OpenAI-compatible server (vLLM, llama.cpp, Ollama, ...)
-
-Keys come from the providers' own environment variables (OPENAI_API_KEY, ...) or a `.env` file; they are never stored.
-"""
+"""The LMs that model strings name, and which LM answers which stage of a judge."""
 
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from ..errors import ModelError
-from .engine import Engine, OnProgress, engine_of
-from .weights import CATALOG, DEFAULT
+from .engine import Engine, engine_of
+from .model_string import DEFAULT_MODEL, ModelString
+from .weights import OnProgress
 
 if TYPE_CHECKING:
     from .lm import MeteredLM
 
 # Must be set before DSPy is first imported: without it the first use fetches price metadata over the network.
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-
-DEFAULT_MODEL = f"local/{DEFAULT}"
-# Providers with a base-URL variable for an OpenAI-compatible endpoint, and their default address.
-OPENAI_COMPATIBLE: Mapping[str, str | None] = {
-    "openai": None,
-    "ollama": "http://127.0.0.1:11434/v1",
-    "hosted_vllm": "http://127.0.0.1:8000/v1",
-    "vllm": "http://127.0.0.1:8000/v1",
-    "llamacpp": "http://127.0.0.1:8080/v1",
-}
-
-
-@dataclass(frozen=True)
-class ModelString:
-    """A parsed model string; `identity` names model, weights and endpoint, and never a key."""
-
-    provider: str
-    model: str
-    endpoint: str | None = None
-
-    @property
-    def identity(self) -> str:
-        return f"{self.provider}/{self.model}" + (f"@{self.endpoint}" if self.endpoint else "")
-
-    @classmethod
-    def parse(cls, text: str) -> "ModelString":
-        """Parse `provider/model[@url]`; MLflow's `provider:/model` is taken too.
-
-        Raises:
-            ModelError: no provider, no model, a URL that is not http(s), or a URL that holds a key.
-        """
-        model, _, endpoint = text.strip().partition("@http")
-        provider, slash, name = model.replace(":/", "/", 1).partition("/")
-        if not slash or not provider or not name:
-            hint = f"Did you mean local/{text}?" if text in CATALOG else f"Write provider/model, as in {DEFAULT_MODEL}."
-            raise ModelError(f"model {text!r}: a model string has a provider and a name. {hint}")
-        if "@" in name and provider in OPENAI_COMPATIBLE:
-            raise ModelError(f"model {text!r}: what follows @ is no address. Write it whole, as in @http://HOST/v1.")
-        url = f"http{endpoint}".rstrip("/") if endpoint else default_endpoint(provider)
-        if url and (urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname):
-            raise ModelError(f"model {text!r}: {url!r} is not an http(s) address.")
-        if url and (urlsplit(url).username is not None or urlsplit(url).query):
-            raise ModelError(
-                f"model {model!r}: its address holds a user, a key or a query. Put the key in "
-                f"{provider.upper()}_API_KEY instead."
-            )
-        return cls(provider, name, url)
-
-
-def default_endpoint(provider: str) -> str | None:
-    """The address that the environment, or the provider's custom, gives; None for a provider without one."""
-    if provider not in OPENAI_COMPATIBLE:
-        return None
-    prefix = provider.upper()
-    url = os.environ.get(f"{prefix}_API_BASE") or os.environ.get(f"{prefix}_BASE_URL") or OPENAI_COMPATIBLE[provider]
-    return url.rstrip("/") if url else None
-
 
 _lms: "dict[tuple[str, bool, bool], MeteredLM]" = {}
 _lock = threading.Lock()

@@ -19,7 +19,8 @@ from urllib.parse import urlsplit
 
 from ..errors import ModelError
 from ..paths import home
-from .engine import OnProgress
+
+OnProgress = Callable[[str, int, int], None]  # what is being fetched, bytes done, bytes in total
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ from ..engines.jsonl import write_whole
 from ..errors import DeclarationError
 from ..evaluation.drift import RecordedAccuracy, read_accuracy
 from .judge import Judge
-from .judge_record import JudgeRecord, as_json, from_record, same_structure, to_record, upgraded
+from .judge_file_upgrade import upgraded
+from .judge_record import JudgeRecord, as_json, from_record, same_structure, to_record
 from .registry import JUDGE_SUFFIX
 
 FORMAT = 2  # 1: a question with two readouts was two stages

@@ -4,21 +4,32 @@ The stage that the file's readout used gives instructions and demos; the other o
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..errors import DeclarationError
 from .answer_types import Levels
+from .judge_record import JudgeRecord, StageRecord, default_judge, own_stages
 from .question import Question
 from .stage import Stage
-
-if TYPE_CHECKING:
-    from .judge_record import StageRecord
 
 OLD_NAMES = {"question": ("write", "read")}  # of judges of a signature; elsewhere NAME and NAME_probability
 
 
-def merged_stages(
-    stages: Mapping[str, Stage], records: Mapping[str, "StageRecord"], readout: str
-) -> dict[str, "StageRecord"]:
+def upgraded(record: JudgeRecord) -> JudgeRecord:
+    """A record of format 1 as a record of format 2; unchanged where its program is not installed."""
+    if record.members:
+        return record.model_copy(update={"members": tuple(map(upgraded, record.members))})
+    try:
+        judge = default_judge(record)
+    except DeclarationError:  # reported when the judge is built
+        return record
+    stages = _merged_stages(own_stages(judge), record.stages, str(record.settings.get("readout", "")))
+    return record.model_copy(update={"stages": stages})
+
+
+def _merged_stages(
+    stages: Mapping[str, Stage], records: Mapping[str, StageRecord], readout: str
+) -> dict[str, StageRecord]:
     """The stages of a format 1 file under the names of the judge's present stages.
 
     Args:
@@ -50,7 +61,7 @@ def merged_stages(
     return merged
 
 
-def _is_tuned(record: "StageRecord", default: str) -> bool:
+def _is_tuned(record: StageRecord, default: str) -> bool:
     return bool(record.demos) or record.instructions != default
 
 

@@ -17,14 +17,14 @@ from ..data.case import Record
 from ..data.readers import file_digest
 from ..data.rows import explain
 from ..data.verdict import Probability
-from ..engines.models import ModelString, Roles
+from ..engines.model_string import ModelString
+from ..engines.models import Roles
 from ..errors import DeclarationError, DicastError
 from .cascade import Cascade
 from .composite import Composite
 from .heads import Head
 from .hparam import HParam
 from .judge import Judge
-from .judge_file_upgrade import merged_stages
 from .panel import Panel
 from .registry import YAML_SUFFIXES, new_judge
 from .stage import Stage
@@ -78,25 +78,13 @@ def to_record(judge: Judge, lm: str | None = None) -> JudgeRecord:
         declaration=_as_declared(judge.declaration) if isinstance(judge, YamlJudge) else None,
         settings=settings,
         files={name: file_digest(Path(name)) for name in map(str, settings.values()) if _is_file(name)},
-        stages={name: _saved_stage(stage) for name, stage in _stages(judge).items()},
+        stages={name: _saved_stage(stage) for name, stage in own_stages(judge).items()},
         learned={name: as_json(learned.dump_state()) for name, learned in _learned(judge).items()},
         lm={} if seats else _models(judge, lm),
         head=judge.head,
         threshold=judge.threshold,
         members=seats,
     )
-
-
-def upgraded(record: JudgeRecord) -> JudgeRecord:
-    """A record of format 1 as one of format 2 (see `judge_file_upgrade`); unchanged without its program."""
-    if record.members:
-        return record.model_copy(update={"members": tuple(map(upgraded, record.members))})
-    try:
-        judge = _program(record)
-    except DeclarationError:  # reported when the judge is built
-        return record
-    stages = merged_stages(_stages(judge), record.stages, str(record.settings.get("readout", "")))
-    return record.model_copy(update={"stages": stages})
 
 
 def from_record(record: JudgeRecord, who: str) -> Judge:
@@ -117,11 +105,11 @@ def default_record(taught: JudgeRecord) -> JudgeRecord:
     Raises:
         DeclarationError: the program is not installed.
     """
-    return to_record(_program(taught), lm=None)
+    return to_record(default_judge(taught), lm=None)
 
 
 def _filled(record: JudgeRecord) -> Judge:
-    judge = _program(record)
+    judge = default_judge(record)
     if isinstance(judge, Composite):
         judge.members = [_filled(member) for member in record.members]
     for name, known in record.files.items():
@@ -138,10 +126,10 @@ def _filled(record: JudgeRecord) -> Judge:
     return judge
 
 
-def _program(record: JudgeRecord) -> Judge:
+def default_judge(record: JudgeRecord) -> Judge:
     """The program of a record, as it comes."""
     if record.program in COMPOSITES:
-        return COMPOSITES[record.program]([_program(member) for member in record.members])
+        return COMPOSITES[record.program]([default_judge(member) for member in record.members])
     if record.declaration is None:
         return new_judge(record.program)
     try:
@@ -182,7 +170,7 @@ def _learned(judge: Judge) -> dict[str, Any]:
     return {name: value for name, value in parameters if not isinstance(value, HParam | dspy.Predict)}
 
 
-def _stages(judge: Judge) -> dict[str, Stage]:
+def own_stages(judge: Judge) -> dict[str, Stage]:
     """The judge's own stages by name; DSPy's `named_parameters` would leave out those marked as compiled."""
     named = {name.removeprefix("self."): stage for name, stage in judge.named_sub_modules(Stage)}
     return {name: stage for name, stage in named.items() if not name.startswith("members[")}
@@ -200,7 +188,7 @@ def _saved_stage(stage: Stage) -> StageRecord:
 
 
 def _fill_stages(judge: Judge, record: JudgeRecord) -> None:
-    stages = _stages(judge)
+    stages = own_stages(judge)
     _same("stages", stages, record.stages)
     for name, saved_stage in record.stages.items():
         ask = stages[name].ask

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from .case_source import CaseSource
     from .checks import CheckItem, DriftReport, check
     from .compilations import CompileRun, compile
-    from .evaluations import compare, evaluate, open_run
     from .judge_spec import JudgeSpec
     from .preparations import PrepareRun, prepare
     from .progress import Progress
     from .reports import Page, report
     from .requirements import CheckedRequirement, Requirement
-    from .runs import CaseJudgment, Run, RunSpec, explain, run, run_async
+    from .run_results import Run, compare, evaluate, open_run
+    from .runs import CaseJudgment, RunSpec, explain, run, run_async
 
 __all__ = [
     "CascadeRun",
@@ -57,12 +57,12 @@ _MODULES = {
     "compilations": ("CompileRun", "compile"),
     "preparations": ("PrepareRun", "prepare"),
     "case_source": ("CaseSource",),
-    "evaluations": ("compare", "evaluate", "open_run"),
     "judge_spec": ("JudgeSpec",),
     "progress": ("Progress",),
     "reports": ("Page", "report"),
     "requirements": ("CheckedRequirement", "Requirement"),
-    "runs": ("CaseJudgment", "Run", "RunSpec", "explain", "run", "run_async"),
+    "run_results": ("Run", "compare", "evaluate", "open_run"),
+    "runs": ("CaseJudgment", "RunSpec", "explain", "run", "run_async"),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -18,7 +18,8 @@ from ..data import Case, Judged, Rejects, Winner
 from ..data.split import sample
 from ..engines import weights
 from ..engines.batch import server_failure
-from ..engines.models import ModelString, Roles, get_lm
+from ..engines.model_string import ModelString
+from ..engines.models import Roles, get_lm
 from ..engines.models import prepare as prepare_model
 from ..engines.parallel import stream
 from ..errors import DataError, DeclarationError, DicastError, ModelError

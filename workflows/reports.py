@@ -11,9 +11,8 @@ from ..errors import DeclarationError, DicastError, RunError
 from ..evaluation.disagreements import disagreements
 from ..optimizers.compile_folder import is_compilation, read_compilation
 from .case_source import CaseSource
-from .evaluations import AnyRun, compare, evaluate, open_run
 from .progress import SILENT, Progress
-from .runs import Run
+from .run_results import AnyRun, Run, compare, evaluate, open_run
 
 if TYPE_CHECKING:
     from ..pages import RunReport

@@ -1,33 +1,25 @@
-"""A judge run over cases, and the run that results: a folder that Python and the command line share."""
+"""A judge run over cases: a folder that Python and the command line share."""
 
 import asyncio
 import difflib
 import threading
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
-from ..data import Case, Judged, Rejects, Usage, Verdict
-from ..data.readers import file_digest
+from ..data import Case, Rejects, Usage, Verdict
 from ..data.split import sample
-from ..engines.batch import RunFolder, read_manifest, read_verdicts, run_cases
+from ..engines.batch import RunFolder, run_cases
 from ..engines.ledger import Budget, Ledger, charge_to
 from ..errors import BudgetSpent, DataError, DeclarationError
-from ..evaluation import RunArrays, run_arrays
-from ..evaluation.external_verdicts import read_external_verdicts
 from ..judging import FittedJudge, Judge
 from .case_source import ROWS, Cases, CaseSource, StoredRows, case_source
 from .interrupts import delayed_interrupt
 from .judge_spec import BuiltJudge, JudgeSpec, judge_spec, same_judge
 from .preflight import as_budget, prepare_models, run_facts, workers_of
 from .progress import SILENT, Progress
-
-if TYPE_CHECKING:
-    from ..evaluation.results import Evaluation
-
-Status = Literal["complete", "stopped", "budget"]
+from .run_results import Run, Status
 
 
 @dataclass(frozen=True)
@@ -81,119 +73,6 @@ class RunSpec:
             "scale": judge.score_scale,
             **run_facts(),
         }
-
-
-@dataclass
-class Run:
-    """A run folder, or a .jsonl file of verdicts of another tool.
-
-    Attributes:
-        path: the folder or file.
-        where: of a file, only rows whose fields have these values.
-        status: how `dicast.run` ended: "complete", "stopped", or "budget"; None for a run that was only read.
-        message: why it ended, if not complete.
-        usage: what `dicast.run` spent, by stage; answers from the cache cost nothing.
-        rejected: bad rows that `dicast.run` left out; they are in `rejects.jsonl`.
-    """
-
-    path: Path
-    where: Mapping[str, str] = field(default_factory=dict)
-    status: Status | None = None
-    message: str = ""
-    usage: Mapping[str, Usage] = field(default_factory=dict)
-    rejected: int = 0
-
-    @property
-    def name(self) -> str:
-        return self.path.name or str(self.path)
-
-    def __iter__(self) -> Iterator[Judged]:
-        """The verdicts with their human labels, one at a time, in the order in which they were judged."""
-        return read_verdicts(self.path) if self.path.is_dir() else read_external_verdicts(self.path, self.where)
-
-    def verdicts(self) -> list[Judged]:
-        """The verdicts with their human labels, in the order in which they were judged."""
-        return list(self)
-
-    @cached_property
-    def manifest(self) -> dict[str, Any]:
-        """The run's manifest; that of a file says "elsewhere" for the model."""
-        if self.path.is_dir():
-            return read_manifest(self.path)
-        judge = ",".join(self.where.values()) or self.path.stem
-        return {"identity": {"judge": judge, "settings": {}, "lm": "elsewhere", "data": file_digest(self.path)}}
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """Judge, settings, models, data and selection."""
-        identity: dict[str, Any] = self.manifest["identity"]
-        return identity
-
-    @property
-    def source(self) -> CaseSource | None:
-        """Where the cases were read from; None for a file of verdicts."""
-        source = self.manifest.get("source")
-        return CaseSource.from_json(source) if source else None
-
-    @cached_property
-    def arrays(self) -> RunArrays:
-        """The verdicts as arrays for evaluation, read once."""
-        scale = self.manifest.get("scale")
-        return run_arrays(self, tuple(scale) if scale else None)
-
-    def evaluate(self, **options: Any) -> "Evaluation":
-        """`dicast.evaluate` of this run."""
-        from .evaluations import evaluate
-
-        return evaluate(self, **options)
-
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """The verdicts as dicts of JSON values, as in `verdicts.jsonl`."""
-        return [judged.model_dump(mode="json") for judged in self]
-
-    def to_pandas(self) -> Any:
-        """A pandas DataFrame, one row a verdict; raises DeclarationError where pandas is missing."""
-        try:
-            import pandas
-        except ImportError:
-            raise DeclarationError("to_pandas needs pandas. pip install pandas") from None
-        return pandas.DataFrame(list(map(flat_row, self)))
-
-    def to_polars(self) -> Any:
-        """A polars DataFrame, one row a verdict; raises DeclarationError where polars is missing."""
-        try:
-            import polars
-        except ImportError:
-            raise DeclarationError("to_polars needs polars. pip install polars") from None
-        return polars.DataFrame(list(map(flat_row, self)), infer_schema_length=None)
-
-
-def flat_row(judged: Judged) -> dict[str, Any]:
-    """A verdict as one row of a table: no nested value, the same columns for every verdict."""
-    pair = len(judged.scores or ()) == 2
-    scores = dict(enumerate(judged.scores or ()))
-    label = judged.label.value if judged.label is not None and hasattr(judged.label, "value") else None
-    distribution = judged.distribution or {}
-    return {
-        "case_id": judged.case_id,
-        "status": judged.status,
-        "reason": judged.reason,
-        "winner": None if judged.winner is None else str(judged.winner),
-        "label": None if label is None else str(label),
-        "certainty": judged.certainty,
-        "consistent": judged.consistent,
-        "score": None if pair else scores.get(0),
-        "score_a": scores.get(0) if pair else None,
-        "score_b": scores.get(1) if pair else None,
-        "label_score": judged.label.values[0] if judged.label is not None and hasattr(judged.label, "values") else None,
-        "p_a": distribution.get("a"),
-        "p_b": distribution.get("b"),
-        "p_tie": distribution.get("tie"),
-        "rationale": judged.rationale,
-        "group": judged.group,
-        "aspect": judged.aspect,
-        **judged.usage.model_dump(include={"calls", "prompt_tokens", "completion_tokens", "cost"}),
-    }
 
 
 def run(

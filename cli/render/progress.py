@@ -12,7 +12,7 @@ from rich.progress import TimeRemainingColumn as Remaining
 from rich.text import Text
 
 from ...data import Judged
-from ...engines.engine import OnProgress
+from ...engines.weights import OnProgress
 from ...evaluation.running_counts import RunningCounts
 from ...workflows.progress import Progress
 from .console import errors

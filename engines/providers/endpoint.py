@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ...errors import ModelError
-from ..engine import Engine, OnProgress, register
-from ..models import ModelString, default_endpoint
+from ..engine import Engine, register
+from ..model_string import ModelString, default_endpoint
+from ..weights import OnProgress
 
 if TYPE_CHECKING:
     from dspy.clients.engines.lm15_engine import LM15Engine

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import ModelError
 from ..engine import Engine, register
-from ..models import DEFAULT_MODEL, ModelString
+from ..model_string import DEFAULT_MODEL, ModelString
 from .endpoint import MAX_IN_FLIGHT, TIMEOUT
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DeclarationError, ModelError
-from ..engine import Engine, OnProgress, register
-from ..models import ModelString
-from ..weights import find_weights, get_weights
+from ..engine import Engine, register
+from ..model_string import ModelString
+from ..weights import OnProgress, find_weights, get_weights
 from .endpoint import openai_engine
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from dspy.utils.exceptions import DSPyError
 
 from ...data import Case, Usage
 from ...engines.ledger import Ledger, charge_to, current_ledger
-from ...engines.models import ModelString, get_lm
+from ...engines.model_string import ModelString
+from ...engines.models import get_lm
 from ...errors import BudgetSpent, DeclarationError, Infrastructure, ModelError
 from ...judging.judge import Judge
 from ...judging.stage import PERMANENT_ERRORS

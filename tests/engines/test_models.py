@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from dicast.cli import run
-from dicast.engines.models import DEFAULT_MODEL, ModelString, Roles, get_lm
+from dicast.engines.model_string import DEFAULT_MODEL, ModelString
+from dicast.engines.models import Roles, get_lm
 from dicast.errors import ModelError
 from dicast.testing import MockServer
 

@@ -1,0 +1,243 @@
+"""Runs, read from their folders: their verdicts as tables, measured against human labels and against each other."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from ..data import Judged, Usage
+from ..data.readers import file_digest
+from ..engines.batch import read_manifest, read_verdicts
+from ..errors import DeclarationError, RunError
+from ..evaluation import RunArrays, run_arrays
+from ..evaluation import compare as compare_arrays
+from ..evaluation import evaluate as evaluate_arrays
+from ..evaluation.external_verdicts import read_external_verdicts
+from ..evaluation.metric import THRESHOLD
+from ..evaluation.results import Branch, Evaluation, Measure, RunComparison
+from ..evaluation.sections import section_title
+from .branch_ablation import sweep
+from .case_source import CaseSource
+
+Status = Literal["complete", "stopped", "budget"]
+
+
+@dataclass
+class Run:
+    """A run folder, or a .jsonl file of verdicts of another tool.
+
+    Attributes:
+        path: the folder or file.
+        where: of a file, only rows whose fields have these values.
+        status: how `dicast.run` ended: "complete", "stopped", or "budget"; None for a run that was only read.
+        message: why it ended, if not complete.
+        usage: what `dicast.run` spent, by stage; answers from the cache cost nothing.
+        rejected: bad rows that `dicast.run` left out; they are in `rejects.jsonl`.
+    """
+
+    path: Path
+    where: Mapping[str, str] = field(default_factory=dict)
+    status: Status | None = None
+    message: str = ""
+    usage: Mapping[str, Usage] = field(default_factory=dict)
+    rejected: int = 0
+
+    @property
+    def name(self) -> str:
+        return self.path.name or str(self.path)
+
+    def __iter__(self) -> Iterator[Judged]:
+        """The verdicts with their human labels, one at a time, in the order in which they were judged."""
+        return read_verdicts(self.path) if self.path.is_dir() else read_external_verdicts(self.path, self.where)
+
+    def verdicts(self) -> list[Judged]:
+        """The verdicts with their human labels, in the order in which they were judged."""
+        return list(self)
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """The run's manifest; that of a file says "elsewhere" for the model."""
+        if self.path.is_dir():
+            return read_manifest(self.path)
+        judge = ",".join(self.where.values()) or self.path.stem
+        return {"identity": {"judge": judge, "settings": {}, "lm": "elsewhere", "data": file_digest(self.path)}}
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Judge, settings, models, data and selection."""
+        identity: dict[str, Any] = self.manifest["identity"]
+        return identity
+
+    @property
+    def source(self) -> CaseSource | None:
+        """Where the cases were read from; None for a file of verdicts."""
+        source = self.manifest.get("source")
+        return CaseSource.from_json(source) if source else None
+
+    @cached_property
+    def arrays(self) -> RunArrays:
+        """The verdicts as arrays for evaluation, read once."""
+        scale = self.manifest.get("scale")
+        return run_arrays(self, tuple(scale) if scale else None)
+
+    def evaluate(self, **options: Any) -> Evaluation:
+        """`dicast.evaluate` of this run."""
+        return evaluate(self, **options)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The verdicts as dicts of JSON values, as in `verdicts.jsonl`."""
+        return [judged.model_dump(mode="json") for judged in self]
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame, one row a verdict; raises DeclarationError where pandas is missing."""
+        try:
+            import pandas
+        except ImportError:
+            raise DeclarationError("to_pandas needs pandas. pip install pandas") from None
+        return pandas.DataFrame(list(map(flat_row, self)))
+
+    def to_polars(self) -> Any:
+        """A polars DataFrame, one row a verdict; raises DeclarationError where polars is missing."""
+        try:
+            import polars
+        except ImportError:
+            raise DeclarationError("to_polars needs polars. pip install polars") from None
+        return polars.DataFrame(list(map(flat_row, self)), infer_schema_length=None)
+
+
+def flat_row(judged: Judged) -> dict[str, Any]:
+    """A verdict as one row of a table: no nested value, the same columns for every verdict."""
+    pair = len(judged.scores or ()) == 2
+    scores = dict(enumerate(judged.scores or ()))
+    label = judged.label.value if judged.label is not None and hasattr(judged.label, "value") else None
+    distribution = judged.distribution or {}
+    return {
+        "case_id": judged.case_id,
+        "status": judged.status,
+        "reason": judged.reason,
+        "winner": None if judged.winner is None else str(judged.winner),
+        "label": None if label is None else str(label),
+        "certainty": judged.certainty,
+        "consistent": judged.consistent,
+        "score": None if pair else scores.get(0),
+        "score_a": scores.get(0) if pair else None,
+        "score_b": scores.get(1) if pair else None,
+        "label_score": judged.label.values[0] if judged.label is not None and hasattr(judged.label, "values") else None,
+        "p_a": distribution.get("a"),
+        "p_b": distribution.get("b"),
+        "p_tie": distribution.get("tie"),
+        "rationale": judged.rationale,
+        "group": judged.group,
+        "aspect": judged.aspect,
+        **judged.usage.model_dump(include={"calls", "prompt_tokens", "completion_tokens", "cost"}),
+    }
+
+
+AnyRun = Run | str | Path
+
+
+def open_run(run: AnyRun, where: Mapping[str, str] | None = None) -> Run:
+    """The run of a folder or file.
+
+    Args:
+        where: of a .jsonl file of verdicts of another tool, only rows whose fields have these values.
+
+    Raises:
+        RunError: there is no such folder or file.
+    """
+    if isinstance(run, Run):
+        return run
+    if not Path(run).exists():
+        raise RunError(f"{run}: there is no such run. Give a folder of dicast.run, or a .jsonl file of verdicts.")
+    return Run(Path(run), where or {})
+
+
+def evaluate(
+    run: AnyRun | Iterable[Judged],
+    *,
+    threshold: float = THRESHOLD,
+    judge_systems: Sequence[str] = (),
+    texts: str | None = None,
+    seed: int = 0,
+    where: Mapping[str, str] | None = None,
+) -> Evaluation:
+    """Every metric of a run that applies to it, each with its 95 % interval.
+
+    Args:
+        run: a run, its folder, a .jsonl file of verdicts of another tool, or verdicts with their human labels.
+        threshold: the certainty from which a verdict counts as sure.
+        judge_systems: systems that are the judge itself, for self-preference.
+        texts: measures of generated against written texts, as in "bleu,rouge,bertscore=MODEL".
+        seed: of everything that is resampled.
+        where: of a .jsonl file, only rows whose fields have these values.
+
+    Raises:
+        RunError: there is no verdict in it.
+    """
+    if not isinstance(run, Run | str | Path):
+        return _evaluate_list(list(run), threshold=threshold, judge_systems=judge_systems, seed=seed)
+    run = open_run(run, where)
+    evaluation = evaluate_arrays(run.arrays, run.identity, threshold=threshold, judge_systems=judge_systems, seed=seed)
+    if not evaluation.cases:
+        raise RunError(f"{run.path}: holds no verdict. Run dicast judge --out {run.path} first.")
+    if texts:
+        sections = evaluation.sections | {"explanations": _text_metrics(run, texts, seed)}
+        titles = evaluation.titles | {"explanations": section_title("explanations")}
+        evaluation = evaluation.model_copy(update={"sections": sections, "titles": titles})
+    return evaluation.model_copy(update={"branches": _branches(run, evaluation, seed)})
+
+
+def _evaluate_list(verdicts: list[Judged], **options: Any) -> Evaluation:
+    if not verdicts:
+        raise RunError("evaluate: there is no verdict. Give verdicts of a run.")
+    identity = {"judge": "verdicts", "settings": {}, "lm": "unknown", "data": "memory"}
+    return evaluate_arrays(verdicts, identity, **options)
+
+
+def compare(
+    runs: Sequence[AnyRun],
+    *,
+    names: Sequence[str] = (),
+    seed: int = 0,
+    where: Mapping[str, str] | None = None,
+) -> tuple[RunComparison, ...]:
+    """The first run compared with each other one, on the labelled cases of both, by paired tests.
+
+    Args:
+        names: what the runs are called; by default their folders' names.
+        seed: of everything that is resampled.
+        where: as of `evaluate`.
+    """
+    opened = [open_run(run, where) for run in runs]
+    if len(opened) < 2:
+        return ()
+    titles = names or [run.name for run in opened]
+    return compare_arrays([(name, run.arrays) for name, run in zip(titles, opened, strict=True)], seed)
+
+
+def _branches(run: Run, evaluation: Evaluation, seed: int) -> tuple[Branch, ...]:
+    """Verdicts from fewer criteria, for pairs whose verdict is the sum over two criteria or more."""
+    if evaluation.confusion is None:
+        return ()
+    try:
+        return sweep(run.verdicts(), seed=seed, tie_threshold=float(run.identity["settings"].get("tie_threshold", 0.0)))
+    except DeclarationError:  # verdicts that are not the sum over their findings: of a panel, or a fitted head
+        return ()
+
+
+def _text_metrics(run: Run, texts: str, seed: int) -> tuple[Measure, ...]:
+    from ..text_metrics.embedding import BartScore, BertScore
+    from ..text_metrics.overlap import measures, pairs
+
+    source = run.source
+    if source is None:
+        raise RunError(f"{run.path}: its manifest names no cases, so there are no written texts. Give a run folder.")
+    named = [name.strip().partition("=") for name in texts.split(",")]
+    readers = {"bertscore": BertScore, "bartscore": BartScore}
+    models = [readers[name](model) for name, _, model in named if name in readers and model]
+    overlaps = [name for name, _, model in named if not (name in readers and model)]
+    text_pairs, groups = pairs(run, source.cases())
+    if not text_pairs:
+        raise RunError(f"{run.path}: no case has both a generated and a written text. Leave --texts out.")
+    return measures(text_pairs, groups, overlaps, models=models, seed=seed)
