@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import catalog, data, engines, evaluation, judging, optimizers, preparation, stats, testing, workflows  # noqa: F401
     from .data import Case, Verdict, read_cases, split
     from .errors import DeclarationError, DicastError, ExecutionError
     from .judging import Judge
@@ -99,7 +100,23 @@ def judge(name: str, *, lm: str | None = None, **settings: Any) -> "Judge":
     return built.bind(lm) if lm else built
 
 
+_ROOMS = (
+    "catalog",
+    "data",
+    "engines",
+    "evaluation",
+    "judging",
+    "optimizers",
+    "preparation",
+    "stats",
+    "testing",
+    "workflows",
+)
+
+
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f".{name}", __name__)
     if name not in _HOMES:
         raise AttributeError(f"module 'dicast' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name], __name__), name)
@@ -108,4 +125,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*__all__, *_ROOMS]

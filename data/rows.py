@@ -46,10 +46,14 @@ def parse_scale(text: str) -> Scale:
 
 
 class FieldError(ValueError):
-    """A field of a row has a value that cannot be used; `field` and `value` say which."""
+    """A field of a row has a value that cannot be used; `field` and `value` say which.
 
-    def __init__(self, field: str, value: object, advice: str) -> None:
-        super().__init__(f"field {field!r} is {_shown(value)}. {advice}")
+    Args:
+        problem: begins the message; by default that the field has this value.
+    """
+
+    def __init__(self, field: str, value: object, advice: str, problem: str | None = None) -> None:
+        super().__init__(f"{problem or f'field {field!r} is {_shown(value)}'}. {advice}")
         self.field, self.value = field, value
 
 
@@ -96,7 +100,9 @@ def _pairwise(row: Row, scale: Scale) -> dict[str, Any]:
 
 def _pointwise(row: Row, scale: Scale) -> dict[str, Any]:
     if "response" not in row:
-        raise FieldError("response", sorted(row), f"The row has none of the shapes {SHAPES}; rename with --fields.")
+        problem = f"the columns are {', '.join(sorted(row)) or 'none'}"
+        advice = f"They have none of the shapes {SHAPES}; rename with --fields (in Python, CaseSource(fields=...))."
+        raise FieldError("response", sorted(row), advice, problem)
     scale = _scale(row, scale)
 
     def scores(field: str, value: object) -> Scores:
@@ -252,7 +258,8 @@ def explain(error: Exception) -> str:
         field = ".".join(str(part) for part in first["loc"])
         message = first["msg"].removeprefix("Value error, ")
         value = "" if first["type"] == "missing" else f" is {_shown(first['input'])}"
-        return f"field {field!r}{value}: {message}." if field else f"{message}."
+        message = message if message.endswith((".", "?")) else f"{message}."
+        return f"field {field!r}{value}: {message}" if field else message
     return str(error)
 
 

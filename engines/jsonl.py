@@ -135,16 +135,18 @@ class ResumableJsonl:
 
 @contextmanager
 def only_writer(lock: Path, location: Path) -> Iterator[None]:
-    """Keep other processes from writing; raises RunError when one is.
+    """Keep other processes from writing; raises RunError when one is, or the folder cannot be written.
 
     Args:
         lock: the lock's own file; it is emptied, and stays.
         location: what the message names.
     """
-    lock.parent.mkdir(parents=True, exist_ok=True)
     file = FileLock(lock)
     try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
         file.acquire(blocking=False)
+    except OSError as error:
+        raise RunError(f"{location}: cannot be written ({error.strerror or error}). Give another --out.") from None
     except Timeout:
         raise RunError(
             f"{location}: in use, another process is writing here. Wait for it, or give another --out."

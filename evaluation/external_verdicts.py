@@ -12,7 +12,7 @@ letters; where the two differ, the verdict is a tie. `certainty` may be 0..1 or 
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -68,34 +68,50 @@ def read_external_verdicts(path: Path, where: Mapping[str, str] | None = None) -
     Raises:
         DataError: a row that is no verdict (file, line, field, value), or rows of several judges or settings.
     """
-    names: dict[str, str] = {}
     try:
         with path.open("rb") as file:
-            for number, raw in enumerate(file, start=1):
-                if raw.strip() and (row := _row(path, number, raw, where or {})):
-                    _check_same(path, names, row)
-                    yield _judged(row)
+            yield from external_verdicts(str(path), file, where)
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror}). Give a run folder or a .jsonl file.") from None
 
 
-def _row(path: Path, number: int, raw: bytes, where: Mapping[str, str]) -> ExternalVerdict | None:
+def external_verdicts(
+    source: str, lines: Iterable[str | bytes], where: Mapping[str, str] | None = None
+) -> Iterator[Judged]:
+    """The verdicts of JSON rows, one at a time.
+
+    Args:
+        source: what messages call the rows.
+        lines: one row of JSON each.
+        where: only rows whose fields have these values.
+
+    Raises:
+        DataError: as of `read_external_verdicts`.
+    """
+    names: dict[str, str] = {}
+    for number, raw in enumerate(lines, start=1):
+        if raw.strip() and (row := _row(source, number, raw, where or {})):
+            _check_same(source, names, row)
+            yield _judged(row)
+
+
+def _row(source: str, number: int, raw: str | bytes, where: Mapping[str, str]) -> ExternalVerdict | None:
     try:
         if where and any(str(json.loads(raw).get(name)) != value for name, value in where.items()):
             return None
         return ExternalVerdict.model_validate_json(raw)
     except ValidationError as error:
-        raise bad_row(str(path), number, error) from None
+        raise bad_row(source, number, error) from None
     except (json.JSONDecodeError, AttributeError):
-        raise DataError(f"{path} line {number}: not a JSON object. Give one verdict a line.") from None
+        raise DataError(f"{source} line {number}: not a JSON object. Give one verdict a line.") from None
 
 
-def _check_same(path: Path, names: dict[str, str], row: ExternalVerdict) -> None:
+def _check_same(source: str, names: dict[str, str], row: ExternalVerdict) -> None:
     for name in NAMES:
         value = getattr(row, name)
         if names.setdefault(name, value) != value:
             raise DataError(
-                f"{path}: holds verdicts of {name} {names[name]!r} and {value!r}. Give --where {name}={value!r}"
+                f"{source}: holds verdicts of {name} {names[name]!r} and {value!r}. Give --where {name}={value!r}"
             )
 
 

@@ -63,6 +63,8 @@ class Judge(StagedModule):
             DeclarationError: the case is not of the judge's kind, or a model cannot be used at all.
             BudgetSpent: the run's budget is used up; the case stays unjudged.
         """
+        if not isinstance(case, Case):
+            raise DeclarationError(f"judge {self.name!r}: a {type(case).__name__} is not a case. Give a dicast.Case.")
         if self.pairs_only and not case.is_pair:
             raise DeclarationError(
                 f"judge {self.name!r}: case {case.id!r} has {len(case.candidates)} candidates, not two. "

@@ -69,6 +69,8 @@ def save(
     path = Path(path)
     if not path.name.endswith(JUDGE_SUFFIX):
         raise DeclarationError(f"judge file {path}: a judge is saved as JSON. Give a name that ends in {JUDGE_SUFFIX}.")
+    if not isinstance(judge, Judge):
+        raise DeclarationError(f"judge file {path}: a {type(judge).__name__} is not a judge. Give a dicast.Judge.")
     who = f"judge {judge.name!r}"
     try:
         file = JudgeFile(

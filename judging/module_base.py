@@ -22,6 +22,12 @@ class StagedModule(dspy.Module):
     name: str
     kind: ClassVar[str] = "judge"
 
+    def __repr__(self) -> str:
+        """Name, parameters and models in one line; `print(module.named_predictors())` shows the signatures."""
+        settings = "".join(f", {name}={value!r}" for name, value in self.settings().items())
+        models = ", ".join(dict.fromkeys(str(stage.model) for stage in self.stages() if stage.model))
+        return f"{type(self).__name__}({self.name!r}{settings}{f', lm={models!r}' if models else ''})"
+
     def stages(self) -> list[Stage]:
         return [stage for _, stage in self.named_sub_modules(Stage)]
 

@@ -40,8 +40,9 @@ class Panel(Composite):
 
     def __init__(self, members: Sequence[Judge], *, pool: str = "majority", samples: int = 1) -> None:
         super().__init__(members)
-        self.pool = HParam(pool, POOLS)
-        self.samples = HParam(samples, range(1, 101), search=(1, 3, 5))
+        self.pool = HParam("majority", POOLS)
+        self.samples = HParam(1, range(1, 101), search=(1, 3, 5))
+        self.set(pool=pool, samples=samples)
 
     def assess(self, case: Case) -> Verdict:
         seats = [(member, draw) for member in self.members for draw in range(self.samples.value)]

@@ -105,6 +105,7 @@ class MockServer:
         answer = self.answer(body) if self.answer else None
         if answer is None and body.get("logprobs"):
             probabilities = self.token_probabilities(body) if self.token_probabilities else DEFAULT_PROBABILITIES
+            probabilities = {token: p for token, p in probabilities.items() if p > 0}
             top = max(probabilities, key=lambda token: probabilities[token])
             token: dict[str, Any] = {"token": top, "logprob": math.log(probabilities[top])}
             token["top_logprobs"] = [{"token": name, "logprob": math.log(p)} for name, p in probabilities.items()]
@@ -147,7 +148,14 @@ def _handler(server: MockServer) -> type[BaseHTTPRequestHandler]:
                 elif fault == "invalid_json":
                     self._send(200, b"<html>not json")
                 else:
-                    self._send(200, json.dumps(server.respond(body)).encode())
+                    self._answer(body)
+
+        def _answer(self, body: Body) -> None:
+            try:
+                status, content = 200, json.dumps(server.respond(body))
+            except Exception as error:  # of the test's own functions: the client's message names it
+                status, content = 400, json.dumps({"error": {"message": f"MockServer: the test raised {error!r}"}})
+            self._send(status, content.encode())
 
         def _send(self, status: int, content: bytes) -> None:
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):

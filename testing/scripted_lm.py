@@ -68,7 +68,7 @@ class _Script:
             raise answer
         logprobs = None
         if isinstance(answer, Mapping) and set(answer) == {TOKENS}:
-            top = tuple(TopLogprob(token=token, logprob=log(p)) for token, p in answer[TOKENS].items())
+            top = tuple(TopLogprob(token=token, logprob=log(p)) for token, p in answer[TOKENS].items() if p > 0)
             logprobs = (TokenLogprob(token=top[0].token, logprob=top[0].logprob, top=top),)
             text = top[0].token
         else:

@@ -18,7 +18,7 @@ from ..optimizers.evidence import Evidence, Interrupted, ProgressCallbacks
 from .case_source import Cases, case_source
 from .interrupts import delayed_interrupt
 from .judge_spec import JudgeSpec, judge_spec
-from .preflight import as_budget, prepare_models, read_sample, stored, workers_of
+from .preflight import as_budget, check_count, prepare_models, read_sample, stored, workers_of
 from .progress import SILENT, Progress
 
 
@@ -78,6 +78,9 @@ def cascade(
         DeclarationError: another ending of `out`, or judges that cannot be combined.
         DataError: cases that cannot be read, or that a judge was compiled on.
     """
+    check_count("limit", limit)
+    if isinstance(judges, str | Path | Judge | JudgeSpec):
+        raise DeclarationError("cascade: one judge was given. Give a list of judges, the cheapest first.")
     source = case_source(cases)
     path = Path(out) if out is not None else Path("compiled") / f"cascade-{source.stem}{JUDGE_SUFFIX}"
     if not path.name.endswith(JUDGE_SUFFIX):
@@ -95,7 +98,7 @@ def cascade(
     account = CostAccount(folder / SPENT, as_budget(budget))
     with account.session():
         evidence = Evidence(
-            folder, account, ProgressCallbacks(progress.step, progress.verdict, stop), workers or workers_of(whole)
+            folder, account, ProgressCallbacks(progress.step, progress.verdict, stop), workers_of(whole, workers)
         )
         try:
             with delayed_interrupt(stop):

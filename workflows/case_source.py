@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..data import Case, Rejects, read_cases
+from ..data.case import Record
 from ..data.readers import HUB, file_digest
 from ..data.refusal_detection import has_refusal
 from ..data.rows import Scale
@@ -171,36 +172,47 @@ def case_source(cases: Any, **options: Any) -> CaseSource | StoredRows:
         return CaseSource(**{**cases.__dict__, **set_options})
     if isinstance(cases, str | Path):
         return CaseSource(str(cases), **set_options)
-    rows = [_json_row(number, row) for number, row in enumerate(_rows(cases), start=1)]
+    listed = rows_of(cases, "cases", "a path, a list of dicts, a list of Case, or a DataFrame")
+    rows = [json_row("cases", number, row) for number, row in enumerate(listed, start=1)]
     if not rows:
         raise DataError("cases: there is no row. Give at least one.")
     return StoredRows("".join(row + "\n" for row in rows), set_options)
 
 
-def _rows(cases: Any) -> Iterable[Any]:
-    """The rows of a data frame, or of any other iterable."""
-    if hasattr(cases, "to_dicts"):  # polars
-        return list(cases.to_dicts())
-    if hasattr(cases, "to_dict") and hasattr(cases, "columns"):  # pandas
-        return list(cases.to_dict("records"))
-    if isinstance(cases, Mapping) or not isinstance(cases, Iterable):
-        raise DataError(
-            f"cases: a {type(cases).__name__} is no collection of rows. Give a path, a list of dicts, a list of Case, "
-            "or a DataFrame."
-        )
-    return cases
+def rows_of(rows: Any, who: str, advice: str) -> Iterable[Any]:
+    """The rows of a data frame, or of any other iterable.
+
+    Args:
+        who: begins the message about anything else.
+        advice: ends it: what to give.
+
+    Raises:
+        DataError: one thing, or something that has no rows.
+    """
+    if hasattr(rows, "to_dicts"):  # polars
+        return list(rows.to_dicts())
+    if hasattr(rows, "to_dict") and hasattr(rows, "columns"):  # pandas
+        return list(rows.to_dict("records"))
+    if isinstance(rows, Mapping | Record) or not isinstance(rows, Iterable):
+        raise DataError(f"{who}: a {type(rows).__name__} is not a collection of rows. Give {advice}.")
+    return rows
 
 
-def _json_row(number: int, row: Any) -> str:
-    if isinstance(row, Case):
+def json_row(who: str, number: int, row: Any) -> str:
+    """One row as JSON, without its missing values.
+
+    Raises:
+        DataError: neither a mapping nor a record, or a value that JSON cannot hold.
+    """
+    if isinstance(row, Record):
         return row.model_dump_json()
     if not isinstance(row, Mapping):
-        raise DataError(f"cases, row {number}: is a {type(row).__name__}. Give a dict or a Case.")
+        raise DataError(f"{who}, row {number}: a {type(row).__name__} is not a row. Give dicts.")
     try:
         values = {str(name): value for name, value in row.items() if not _is_missing(value)}
         return json.dumps(values, ensure_ascii=False, allow_nan=False, default=_json_value)
     except (TypeError, ValueError) as error:
-        raise DataError(f"cases, row {number}: {error}. Give texts, numbers, lists and dicts.") from None
+        raise DataError(f"{who}, row {number}: {error}. Give texts, numbers, lists and dicts.") from None
 
 
 def _is_missing(value: Any) -> bool:

@@ -36,7 +36,7 @@ from ..paths import home
 from ..signatures.direct import Prefer
 from .case_source import Cases, CaseSource, case_source
 from .judge_spec import JudgeSpec
-from .preflight import exclude_training_cases, prepare_models, stored, workers_of
+from .preflight import check_count, exclude_training_cases, prepare_models, stored, workers_of
 from .progress import SILENT, Progress
 
 EXTRAS = {"local": "xllamacpp", "data": "pyarrow", "report": "matplotlib"}
@@ -116,8 +116,10 @@ def check(
     if lm:
         items += _check_models(lm, progress)
     if cases is not None:
+        source = case_source(cases)
+        name = f"data {source.source}" if isinstance(source, CaseSource) else "data"
         with tempfile.TemporaryDirectory() as folder:
-            items.append(_check_cases(stored(case_source(cases), Path(folder))))
+            items.append(_check_cases(stored(source, Path(folder)), name))
     return tuple(items)
 
 
@@ -156,6 +158,7 @@ def check_judge(
         raise DeclarationError(
             f"--judge {judge}: only a judge file records how it agreed. Give a file that ends in {JUDGE_SUFFIX}."
         )
+    check_count("limit", limit)
     file, spec = read(judge), JudgeSpec(str(judge), lm)
     compare = _comparison(str(judge), file, margin)
     built, stop = spec.build(), stop or threading.Event()
@@ -270,9 +273,9 @@ def _answer(lm: Any) -> str:
     return f"answers ({answer!r} to 'which is smaller: first 2, second 7'); {probabilities}"
 
 
-def _check_cases(source: CaseSource) -> CheckItem:
+def _check_cases(source: CaseSource, name: str) -> CheckItem:
     """Read every row; a bad one does not end the reading, and the first is named."""
-    name, labels, count = f"data {source.source}", Counter[str](), 0
+    labels, count = Counter[str](), 0
     try:
         with tempfile.TemporaryDirectory() as folder, Rejects(Path(folder) / "rejects.jsonl") as rejects:
             for case in source.cases(rejects):

@@ -16,7 +16,7 @@ from ..optimizers.recipe import Baseline, Recipe, read_recipe, recipe
 from .case_source import Cases, case_source
 from .interrupts import delayed_interrupt
 from .judge_spec import JudgeSpec, has_models, judge_spec
-from .preflight import as_budget, exclude_training_cases, prepare_models, read_sample, stored, workers_of
+from .preflight import as_budget, check_count, exclude_training_cases, prepare_models, read_sample, stored, workers_of
 from .progress import SILENT, Progress
 from .reports import write_compilation_page
 
@@ -80,6 +80,7 @@ def compile(
         DataError: cases that cannot be read, or that the judge was compiled on.
         RunError: the folder holds another compilation, or none to continue.
     """
+    check_count("limit", limit)
     spec, source = judge_spec(judge, lm), case_source(cases)
     chosen = read_recipe(Path(recipe_file), **steps) if recipe_file else recipe("compile", steps)
     folder = Path(out) if out is not None else Path("compiled") / f"{spec.title}-{source.stem}"
@@ -95,7 +96,7 @@ def compile(
     progress.start(None, 0)
     try:
         compiler = Compiler(
-            built, labelled, folder, chosen, baseline=baseline, workers=workers or workers_of(built),
+            built, labelled, folder, chosen, baseline=baseline, workers=workers_of(built, workers),
             budget=as_budget(budget), progress=ProgressCallbacks(progress.step, progress.verdict, stop),
         )  # fmt: skip
     except TooFewLabels as error:

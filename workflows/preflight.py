@@ -32,15 +32,28 @@ def models_of(judge: StagedModule, others: Iterable[str] = ()) -> list[str]:
     return [model for model in dict.fromkeys([*(stage.model for stage in judge.stages()), *others]) if model]
 
 
-def workers_of(judge: StagedModule) -> int:
-    """Cases judged at once by default, as the engines of its models say."""
-    return default_workers(models_of(judge))
+def workers_of(judge: StagedModule, workers: int | None = None) -> int:
+    """The cases to judge at once: `workers`, or by default what the engines of the judge's models say.
+
+    Raises:
+        DeclarationError: `workers` is not a whole number of at least 1.
+    """
+    check_count("workers", workers)
+    return default_workers(models_of(judge)) if workers is None else workers
+
+
+def check_count(name: str, value: int | None) -> None:
+    """Raises DeclarationError for a number of cases that is neither None nor a whole number of at least 1."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        raise DeclarationError(f"{name}: {value!r} is not a whole number of at least 1. Give one, or None.")
 
 
 def as_budget(budget: "Budget | str | None") -> Budget:
-    """A budget; text as in `calls=1000,minutes=30`. Raises DeclarationError for other text."""
+    """A budget; text as in `calls=1000,minutes=30`. Raises DeclarationError for anything else."""
     if isinstance(budget, Budget):
         return budget
+    if budget is not None and not isinstance(budget, str):
+        raise DeclarationError(f'budget: {budget!r} is not a text. Write it as in "calls=1000,minutes=30".')
     try:
         return Budget.parse(budget or "")
     except ValueError as error:

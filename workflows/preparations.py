@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -17,7 +17,7 @@ from ..errors import BudgetSpent, ExecutionError, RunError
 from ..preparation.registry import build_preparation
 from .case_source import Cases, case_source
 from .interrupts import delayed_interrupt
-from .preflight import as_budget, prepare_models, run_facts, stored, workers_of
+from .preflight import as_budget, check_count, prepare_models, run_facts, stored, workers_of
 from .progress import SILENT, Progress
 
 ENDING = ".jsonl"
@@ -86,7 +86,7 @@ class PreparedCases(ResumableJsonl):
 
 
 def prepare(
-    preparation: str,
+    preparation: str | Sequence[str],
     cases: Cases,
     out: str | Path,
     *,
@@ -103,7 +103,7 @@ def prepare(
     """Rewrite cases into a .jsonl file, or continue; cases that failed are tried again.
 
     Args:
-        preparation: names of `dicast list`, several with a comma, as in "anonymise,summarise".
+        preparation: names of `dicast list`, several as a list, or with commas as in "anonymise,summarise".
         cases: as of `dicast.run`.
         out: the file of prepared cases, which every function here takes as cases.
         lm: `provider/model`, or `role=provider/model,...`.
@@ -121,9 +121,12 @@ def prepare(
         RunError: the file holds cases that were prepared in another way, or is in use.
         Infrastructure: case after case failed at the server; what is done is kept.
     """
+    check_count("limit", limit)
     path, roles = Path(out), Roles.parse(lm) if lm else Roles({})
-    program = build_preparation(preparation, **(settings or {})).bind(roles)
+    names = preparation if isinstance(preparation, str) else ",".join(map(str, preparation or ()))
+    program = build_preparation(names, **(settings or {})).bind(roles)
     unread = case_source(cases)
+    workers = workers_of(program, workers)
     file, ledger, message = PreparedCases(path), Ledger(budget=as_budget(budget)), ""
     stop = stop or threading.Event()
 
@@ -146,7 +149,6 @@ def prepare(
         before = file.open({"identity": identity, "cases": source.source, **run_facts()})
         chosen = file.missing(sample(source.cases(bad_rows if skip_bad else None), limit, seed))
         failures.path.unlink(missing_ok=True)
-        workers = workers or workers_of(program)
         with charge_to(ledger), delayed_interrupt(stop), file.append() as lines:
             progress.start(limit or source.count(), before)
             try:

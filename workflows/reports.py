@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..pages import RunReport
 
 PAGE = "report.html"
+ENDINGS = (".html", ".htm", ".md")
 
 
 @dataclass(frozen=True)
@@ -63,10 +64,12 @@ def report(
 
     Raises:
         RunError: the page cannot be written, or a run holds no verdict.
-        DeclarationError: the extra `report` is not installed.
+        DeclarationError: no run, a page with another ending, or the extra `report` is not installed.
     """
     from ..pages import runs_html, runs_markdown
 
+    if Path(out).suffix not in ENDINGS:
+        raise DeclarationError(f"--out {out}: a page is HTML or Markdown. Give a name that ends in .html or .md.")
     paths = [runs] if isinstance(runs, Run | str | Path) else list(runs)
     compiled = [run for run in paths if not isinstance(run, Run) and is_compilation(Path(run))]
     if compiled and len(paths) > 1:
@@ -77,6 +80,8 @@ def report(
     if compiled:
         return write_compilation_page(Path(compiled[0]), Path(out), title=title)
     opened = [open_run(run, where) for run in paths]
+    if not opened:
+        raise DeclarationError("report: there is no run. Give one or more.")
     names, out = run_names(opened), Path(out)
     reports = [
         _run_report(run, name, cases, most, progress, {**options, "seed": seed})

@@ -6,19 +6,22 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import ValidationError
+
 from ..data import Judged, Usage
 from ..data.readers import file_digest
+from ..data.rows import explain
 from ..engines.batch import read_manifest, read_verdicts
-from ..errors import DeclarationError, RunError
+from ..errors import DataError, DeclarationError, RunError
 from ..evaluation import RunArrays, run_arrays
 from ..evaluation import compare as compare_arrays
 from ..evaluation import evaluate as evaluate_arrays
-from ..evaluation.external_verdicts import read_external_verdicts
+from ..evaluation.external_verdicts import external_verdicts, read_external_verdicts
 from ..evaluation.metric import THRESHOLD
 from ..evaluation.results import Branch, Evaluation, Measure, RunComparison
 from ..evaluation.sections import section_title
 from .branch_ablation import sweep
-from .case_source import CaseSource
+from .case_source import CaseSource, json_row, rows_of
 
 Status = Literal["complete", "stopped", "budget"]
 
@@ -165,18 +168,24 @@ def evaluate(
     """Every metric of a run that applies to it, each with its 95 % interval.
 
     Args:
-        run: a run, its folder, a .jsonl file of verdicts of another tool, or verdicts with their human labels.
+        run: a run, its folder, or a .jsonl file of verdicts of another tool; or verdicts of `Run.verdicts()` or
+            `Run.to_dicts()`; or the rows of such a file as a list of dicts or a pandas or polars DataFrame.
         threshold: the certainty from which a verdict counts as sure.
         judge_systems: systems that are the judge itself, for self-preference.
         texts: measures of generated against written texts, as in "bleu,rouge,bertscore=MODEL".
         seed: of everything that is resampled.
-        where: of a .jsonl file, only rows whose fields have these values.
+        where: of verdicts of another tool, only rows whose fields have these values.
 
     Raises:
         RunError: there is no verdict in it.
+        DataError: a row that is not a verdict.
+        DeclarationError: a threshold outside of 0..1.
     """
+    if not 0 <= threshold <= 1:
+        raise DeclarationError(f"threshold: {threshold!r} is not a certainty. Give a number from 0 to 1.")
+    judge_systems = (judge_systems,) if isinstance(judge_systems, str) else tuple(judge_systems)
     if not isinstance(run, Run | str | Path):
-        return _evaluate_list(list(run), threshold=threshold, judge_systems=judge_systems, seed=seed)
+        return _evaluate_list(_verdicts(run, where), threshold=threshold, judge_systems=judge_systems, seed=seed)
     run = open_run(run, where)
     evaluation = evaluate_arrays(run.arrays, run.identity, threshold=threshold, judge_systems=judge_systems, seed=seed)
     if not evaluation.cases:
@@ -186,6 +195,19 @@ def evaluate(
         titles = evaluation.titles | {"explanations": section_title("explanations")}
         evaluation = evaluation.model_copy(update={"sections": sections, "titles": titles})
     return evaluation.model_copy(update={"branches": _branches(run, evaluation, seed)})
+
+
+def _verdicts(rows: Any, where: Mapping[str, str] | None) -> list[Judged]:
+    """The verdicts of a list or data frame: verdicts, dicts of verdicts, or rows of another tool's verdicts."""
+    listed = list(rows_of(rows, "evaluate", "a run, its folder, a file, or a list of verdicts or dicts"))
+    lines = [row if isinstance(row, Judged) else json_row("evaluate", n, row) for n, row in enumerate(listed, start=1)]
+    if any(isinstance(row, Mapping) and "case_id" not in row for row in listed):
+        return list(external_verdicts("evaluate", map(str, lines), where))
+    try:
+        return [line if isinstance(line, Judged) else Judged.model_validate_json(line) for line in lines]
+    except ValidationError as error:
+        reason = explain(error).removesuffix(".")
+        raise DataError(f"evaluate: a row is not a verdict ({reason}). Give the rows of Run.to_dicts().") from None
 
 
 def _evaluate_list(verdicts: list[Judged], **options: Any) -> Evaluation:
@@ -205,14 +227,19 @@ def compare(
     """The first run compared with each other one, on the labelled cases of both, by paired tests.
 
     Args:
+        runs: as of `evaluate`, without lists; one run has no comparison.
         names: what the runs are called; by default their folders' names.
         seed: of everything that is resampled.
         where: as of `evaluate`.
     """
+    if isinstance(runs, Run | str | Path):
+        raise DeclarationError("compare: one run was given. Give a list of runs.")
     opened = [open_run(run, where) for run in runs]
+    titles = names or [run.name for run in opened]
+    if len(titles) != len(opened):
+        raise DeclarationError(f"compare: {len(opened)} runs have {len(titles)} names. Give one name for each run.")
     if len(opened) < 2:
         return ()
-    titles = names or [run.name for run in opened]
     return compare_arrays([(name, run.arrays) for name, run in zip(titles, opened, strict=True)], seed)
 
 

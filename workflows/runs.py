@@ -17,7 +17,7 @@ from ..judging import FittedJudge, Judge
 from .case_source import ROWS, Cases, CaseSource, StoredRows, case_source
 from .interrupts import delayed_interrupt
 from .judge_spec import BuiltJudge, JudgeSpec, judge_spec, same_judge
-from .preflight import as_budget, prepare_models, run_facts, workers_of
+from .preflight import as_budget, check_count, prepare_models, run_facts, workers_of
 from .progress import SILENT, Progress
 from .run_results import Run, Status
 
@@ -118,6 +118,7 @@ def run(
         RunError: the folder holds a run of something else, or is in use.
         Infrastructure: case after case failed at the server; the verdicts so far are kept.
     """
+    check_count("limit", limit)
     source = case_source(cases, aspect=aspect, no_ties=no_ties)
     if isinstance(source, CaseSource):
         source.path()  # before a folder is made for cases that do not exist
@@ -138,7 +139,7 @@ def run(
         with charge_to(ledger), delayed_interrupt(stop):
             try:
                 run_cases(
-                    built, chosen, folder, workers=workers or workers_of(built), on_verdict=progress.verdict, stop=stop
+                    built, chosen, folder, workers=workers_of(built, workers), on_verdict=progress.verdict, stop=stop
                 )
             except BudgetSpent as error:
                 message = str(error)

@@ -171,7 +171,7 @@ def test_check_counts_bad_rows_and_tells_the_first(elsewhere, capsys):
     (elsewhere / "bad.jsonl").write_text('{"query": "q"}\n{"query": "q"}\n')
     assert run(["check", "--cases", "bad.jsonl", "--json"]) == 1
     told = json.loads(capsys.readouterr().out)[-1]["text"]
-    assert told.startswith("2 bad rows of 2; line 1: field 'response' is")
+    assert told.startswith("2 bad rows of 2; line 1: the columns are query. They have none of the shapes")
 
 
 def test_list_names_every_program_with_its_calls(elsewhere, capsys):

@@ -127,8 +127,9 @@ def test_a_bad_field_of_a_text_is_named_with_its_value(more: dict[str, Any], mes
 
 def test_a_row_of_no_shape_lists_its_fields_and_the_shapes() -> None:
     assert told({"prompt": "p", "chosen": "x"}) == (
-        'field \'response\' is ["chosen", "prompt"]. The row has none of the shapes pairwise (query, response_a, '
-        "response_b), pointwise (query, response), choice (query, options); rename with --fields."
+        "the columns are chosen, prompt. They have none of the shapes pairwise (query, response_a, response_b), "
+        "pointwise (query, response), choice (query, options); rename with --fields (in Python, "
+        "CaseSource(fields=...))."
     )
 
 

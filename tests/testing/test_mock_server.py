@@ -55,3 +55,18 @@ def test_a_closed_connection_is_no_answer():
 def test_an_unknown_fault_is_refused():
     with pytest.raises(DeclarationError, match=r"no fault 'fire'\. Use 429, 500"):
         MockServer(faults={"fire": 1.0})
+
+
+def test_a_token_of_probability_zero_is_not_listed():
+    with MockServer(token_probabilities=lambda body: {"A": 0.0, "B": 1.0}) as server:
+        (choice,) = ask(server, logprobs=True).json()["choices"]
+    assert [top["token"] for top in choice["logprobs"]["content"][0]["top_logprobs"]] == ["B"]
+
+
+def test_an_error_of_the_tests_own_function_is_in_the_answer():
+    with MockServer(answer=lambda body: body["nothing"]) as server:
+        reply = ask(server)
+    assert (reply.status_code, reply.json()["error"]["message"]) == (
+        400,
+        "MockServer: the test raised KeyError('nothing')",
+    )

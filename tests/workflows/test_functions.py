@@ -48,6 +48,7 @@ def test_a_check_of_rows_and_models_is_that_of_the_command(capsys):
     assert isinstance(last, CheckItem)
     assert not last.ok
     assert last.text.startswith("1 bad rows of 2; line 2: ")
+    assert last.name == "data"  # not the temporary file of the rows
 
 
 def test_a_check_for_drift_is_that_of_the_command(capsys):

@@ -198,9 +198,10 @@ def test_a_missing_frame_package_is_one_clear_error(monkeypatch):
     ("cases", "message"),
     [
         ([], "there is no row"),
-        (3, "a int is no collection of rows"),
-        ({"query": "q"}, "a dict is no collection of rows"),
-        (["q"], "row 1: is a str. Give a dict or a Case"),
+        (3, "a int is not a collection of rows"),
+        ({"query": "q"}, "a dict is not a collection of rows"),
+        (dicast.Case(id="1", query="q", candidates=[{"text": "x"}]), "a Case is not a collection of rows"),
+        (["q"], "row 1: a str is not a row. Give dicts"),
         ([{"query": object()}], "row 1: a object is not JSON"),
         ("nowhere.jsonl", "there is no such file"),
     ],
@@ -216,6 +217,79 @@ def test_something_that_is_no_judge_is_one_clear_error():
         dicast.run(3, ROWS)
     with pytest.raises(DeclarationError, match="lm is given twice"):
         dicast.run(JudgeSpec("direct", "openai/a"), ROWS, lm="openai/b")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"limit": 0}, "limit: 0 is not a whole number of at least 1"),
+        ({"limit": "3"}, "limit: '3' is not a whole number"),
+        ({"workers": -1}, "workers: -1 is not a whole number"),
+        ({"budget": 5}, "budget: 5 is not a text"),
+        ({"out": "pairs.jsonl"}, "pairs.jsonl: cannot be written"),
+        ({"judge": JudgeSpec("longer", samples=2, pool="best")}, "'panel', pool: must be one of mean"),
+    ],
+)
+def test_an_option_that_cannot_be_used_is_one_clear_error(options, message):
+    with pytest.raises(DeclarationError, match=message):
+        dicast.run(**{"judge": "longer", "cases": ROWS, **options})
+
+
+def test_a_judge_says_what_it_is_and_takes_only_cases():
+    text = repr(dicast.judge("direct", order="one", lm="openai/m@http://127.0.0.1:9/v1"))
+    assert text.startswith("Direct('direct', ")
+    assert "order='one'" in text
+    assert text.endswith(", lm='openai/m@http://127.0.0.1:9/v1')")
+    assert repr(dicast.judge("longer")) == "Longer('longer')"
+    with pytest.raises(DeclarationError, match="judge 'longer': a dict is not a case"):
+        dicast.judge("longer")(ROWS[0])
+
+
+def test_verdicts_in_memory_are_evaluated_as_their_folder_is():
+    run = dicast.run("longer", ROWS, out="out")
+    rows = [
+        {"id": judged.case_id, "prediction": judged.winner, "label": judged.human_winner, "group": judged.group}
+        for judged in run
+    ]
+    pandas = pytest.importorskip("pandas")
+    accuracy = run.evaluate().measure("accuracy")
+    for verdicts in (run.verdicts(), run.to_dicts(), rows, pandas.DataFrame(rows)):
+        assert dicast.evaluate(verdicts).measure("accuracy") == accuracy
+    others = [row | {"judge": "other", "prediction": "tie"} for row in rows]
+    named = [row | {"judge": "longer"} for row in rows]
+    assert dicast.evaluate([*others, *named], where={"judge": "longer"}).measure("accuracy") == accuracy
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "options", "message"),
+    [
+        (None, {}, "evaluate: a NoneType is not a collection of rows"),
+        (ROWS, {}, "evaluate line 1: field 'prediction': Field required"),
+        ([{"case_id": "1", "status": "odd"}], {}, "evaluate: a row is not a verdict"),
+        ([{"id": "1", "prediction": "a"}], {"threshold": 7}, "threshold: 7 is not a certainty"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_one_clear_error(verdicts, options, message):
+    with pytest.raises(DeclarationError, match=message):
+        dicast.evaluate(verdicts, **options)
+
+
+def test_a_comparison_and_a_page_need_runs():
+    run = dicast.run("longer", ROWS, out="out")
+    for call, message in (
+        (lambda: dicast.compare("out"), "compare: one run was given"),
+        (lambda: dicast.compare([run, run], names=["x"]), "2 runs have 1 names"),
+        (lambda: dicast.report([]), "report: there is no run"),
+        (lambda: dicast.report(run, "page.pdf"), "page.pdf: a page is HTML or Markdown"),
+        (lambda: dicast.cascade("longer", ROWS), "cascade: one judge was given"),
+    ):
+        with pytest.raises(DeclarationError, match=message):
+            call()
+
+
+def test_the_rooms_are_found_without_another_import():
+    code = "import dicast; dicast.workflows.open_run, dicast.evaluation.register, dicast.testing.MockServer"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_the_default_folder_is_the_same_for_the_same_rows():
