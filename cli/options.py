@@ -48,6 +48,13 @@ class NameChoice(click.ParamType[str]):
         return self._choice.shell_complete(ctx, param, incomplete)
 
 
+class NameList(NameChoice):
+    """One of some names, or several with commas; the command checks them."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return str(value)
+
+
 def load_environment() -> None:
     """Read `.env` of the working folder; variables that are set already stay."""
     from dotenv import load_dotenv

@@ -10,11 +10,20 @@ from . import FAIL, INCONCLUSIVE, STOPPED, options
 if TYPE_CHECKING:
     from ..workflows import PrepareRun
 
+
 EXIT = {"complete": 0, "failures": FAIL, "budget": INCONCLUSIVE, "stopped": STOPPED}
 
 
+def _preparations() -> list[str]:
+    from ..preparation.registry import PREPARATIONS
+
+    return PREPARATIONS.names()
+
+
 @click.command("prepare")
-@click.option("--with", "names", required=True, metavar="NAMES", help="anonymise, summarise, or both with a comma.")
+@click.option(
+    "--with", "names", required=True, type=options.NameList(_preparations), help="One of these, or several with commas."
+)
 @options.case_options
 @click.option(
     "--out", required=True, type=click.Path(path_type=Path, dir_okay=False), help="The .jsonl file of prepared cases."

@@ -23,7 +23,7 @@ from ..engines.jsonl import write_whole
 from ..errors import DeclarationError
 from ..evaluation.drift import RecordedAccuracy, read_accuracy
 from .judge import Judge
-from .judge_file_upgrade import upgraded
+from .judge_file_upgrade import renamed_training, upgraded
 from .judge_record import JudgeRecord, as_json, from_record, same_structure, to_record
 from .registry import JUDGE_SUFFIX
 
@@ -149,7 +149,9 @@ def _parsed(text: str, who: str) -> JudgeFile:
     is_old = content["format"] != FORMAT
     try:
         file = JudgeFile.model_validate(content | {"format": FORMAT})
-        return file.model_copy(update={"judge": upgraded(file.judge)}) if is_old else file
+        if not is_old:
+            return file
+        return file.model_copy(update={"judge": upgraded(file.judge), "training": renamed_training(file.training)})
     except ValidationError as error:
         raise DeclarationError(f"{who}: {explain(error)} Fix the field, or save the judge again.") from None
 

@@ -1,5 +1,7 @@
 """Judge files of format 1, in which a question with two readouts was two stages, are read as format 2.
 
+Their training records get today's names, so that `dicast show` prints old and new files in the same words.
+
 The stage that the file's readout used gives instructions and demos; the other one does where it alone was tuned.
 """
 
@@ -12,6 +14,13 @@ from .judge_record import JudgeRecord, StageRecord, default_judge, own_stages
 from .question import Question
 from .stage import Stage
 
+TRAINING_NAMES = {
+    "told": "summary",
+    "figures": "measures",
+    "what": "description",
+    "neutral": "null_value",
+    "sittings": "sessions",
+}  # of records, in format 1: in format 2
 OLD_NAMES = {"question": ("write", "read")}  # of judges of a signature; elsewhere NAME and NAME_probability
 
 
@@ -59,6 +68,23 @@ def _merged_stages(
             }
         )
     return merged
+
+
+def renamed_training(training: Mapping[str, Any]) -> dict[str, Any]:
+    """The training record of a format 1 file with the names of format 2.
+
+    Example:
+        >>> renamed_training({"told": "better", "test": {"compiled": {"figures": {}}}})
+        {'summary': 'better', 'test': {'compiled': {'measures': {}}}}
+    """
+    return {TRAINING_NAMES.get(name, name): _renamed(value) for name, value in training.items()}
+
+
+def _renamed(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        renamed = renamed_training(value)
+        return renamed | {"kind": "proportion"} if renamed.get("kind") == "share" else renamed
+    return [_renamed(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _is_tuned(record: StageRecord, default: str) -> bool:

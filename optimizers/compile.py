@@ -14,7 +14,7 @@ from typing import Any
 from ..data import Case, Judged
 from ..data.split import split
 from ..engines.ledger import Budget
-from ..errors import DeclarationError
+from ..errors import DeclarationError, ModelError
 from ..judging.judge import Judge
 from ..judging.judge_file import save
 from ..programs.baselines import Longer, Majority, ReviewerAverage
@@ -232,8 +232,7 @@ class Compiler:
 
         def tested() -> dict[str, Any]:
             runs: dict[str, Sequence[Judged]] = _verdicts(ReviewerAverage(), part)
-            if self.baseline is not None:
-                runs[self.baseline.name] = self.evidence.with_head(self.baseline, part, "test")
+            runs |= self._baseline_verdicts(part)
             baselines = runs | _verdicts(Longer(), part) | _verdicts(Majority().fit(self.parts["train"]), part)
             runs |= {name: self.evidence.with_head(judge, part, "test") for name, judge in variants.items()}
             result = compare_on_test(
@@ -250,6 +249,19 @@ class Compiler:
         result = Result.model_validate(self.checkpoints.once("test", tested))
         self.progress.step("test", result.summary)
         return result
+
+    def _baseline_verdicts(self, part: Sequence[Case]) -> dict[str, Sequence[Judged]]:
+        """The verdicts of the baseline by its name; empty where its model cannot answer it, with the reason as a step.
+
+        The judge's own model may give no token probabilities, which the judge does not need and the baseline does.
+        """
+        if self.baseline is None:
+            return {}
+        try:
+            return {self.baseline.name: self.evidence.with_head(self.baseline, part, "test")}
+        except ModelError as error:
+            self.progress.step("baseline", f"{self.baseline.name} left out: {error}")
+            return {}
 
     @property
     def _certifiable(self) -> bool:

@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -39,15 +40,18 @@ def small_model() -> str:
 
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
-    """Installs packages of one module for one test, as pip lays them out: install(name, code, entry_points)."""
+    """Installs packages for one test, as pip lays them out: install(name, code or folder of modules, entry_points)."""
     from dicast.registry import reset_plugins
 
     site, installed = tmp_path / "site-packages", []
 
-    def add(name: str, code: str, entry_points: str) -> None:
+    def add(name: str, code: str | Path, entry_points: str) -> None:
         info = site / f"{name}-1.0.dist-info"
         info.mkdir(parents=True)
-        (site / f"{name}.py").write_text(code)
+        if isinstance(code, Path):
+            shutil.copytree(code, site / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            (site / f"{name}.py").write_text(code)
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
         (info / "entry_points.txt").write_text(entry_points)
         installed.append(name)
@@ -56,7 +60,8 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
 
     monkeypatch.syspath_prepend(site)
     yield add
-    for name in installed:
-        sys.modules.pop(name, None)
+    for module in list(sys.modules):
+        if module.partition(".")[0] in installed:
+            del sys.modules[module]
     monkeypatch.undo()
     reset_plugins()

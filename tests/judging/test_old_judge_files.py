@@ -54,3 +54,15 @@ def test_an_old_file_saved_again_is_of_the_new_format_and_the_same_judge(name, t
     assert json.loads(path.read_text())["format"] == 2
     assert read(path).judge == read(old).judge
     assert not any("probability" in stage for stage in read(path).judge.stages)
+
+
+def test_the_training_record_of_an_old_file_has_the_present_names(tmp_path):
+    content = json.loads((OLD / "direct.judge.json").read_text())
+    measure = {"name": "accuracy", "value": 0.5, "what": "right", "kind": "share", "neutral": None}
+    content["training"] = {"told": "no difference", "test": {"compiled": {"figures": {"accuracy": measure}}}}
+    (tmp_path / "old.judge.json").write_text(json.dumps(content))
+    renamed = {"name": "accuracy", "value": 0.5, "description": "right", "kind": "proportion", "null_value": None}
+    assert read(tmp_path / "old.judge.json").training == {
+        "summary": "no difference",
+        "test": {"compiled": {"measures": {"accuracy": renamed}}},
+    }

@@ -102,10 +102,12 @@ def test_the_preparation_of_the_page_rewrites_every_text(redact):
     assert prepared.meta == {"redacted": 1}
 
 
-def test_the_commands_of_the_page_run(redact, tmp_path, monkeypatch):
+def test_the_commands_of_the_page_run(redact, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     row = {"query": "q", "response_a": "mail x@y.org", "response_b": "y"}
     (tmp_path / "pairs.jsonl").write_text(json.dumps(row) + "\n")
+    assert dicast(["prepare", "--help"]) == 0
+    assert "|redact]" in capsys.readouterr().out
     (command,) = blocks("A preparation", "sh")
     assert dicast(shlex.split(command)[1:]) == 0
     assert "[address]" in (tmp_path / "redacted.jsonl").read_text()

@@ -1,7 +1,5 @@
 """The objective and the prompt optimizer of docs/extending.md, installed and compiled with."""
 
-import sys
-
 import dspy
 import pytest
 from click.testing import CliRunner
@@ -11,35 +9,12 @@ from dicast.cli import group
 from dicast.data import Case
 from dicast.errors import DeclarationError
 from dicast.judging import build
-from dicast.optimizers import OBJECTIVES, PROMPT_OPTIMIZERS, Compiler, PromptOptimizer, Recipe
+from dicast.optimizers import PROMPT_OPTIMIZERS, Compiler, PromptOptimizer, Recipe
 from dicast.optimizers.recipe import recipe
 from dicast.optimizers.structure.space import with_settings
 from dicast.testing import ScriptedLM, prompt_text
 
 POLITE, RUDE = "Gladly, here is answer {}, thank you.", "No. Find out yourself {}."
-
-
-@pytest.fixture
-def install(tmp_path, monkeypatch):
-    """Installs a module with one entry point, as pip lays it out; gone after the test."""
-    modules = []
-
-    def installed(module, code, entry_points):
-        (tmp_path / f"{module}.py").write_text(code)
-        info = tmp_path / f"{module}-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text(entry_points)
-        modules.append(module)
-        for registry in (OBJECTIVES, PROMPT_OPTIMIZERS):
-            registry.reset()
-
-    monkeypatch.syspath_prepend(tmp_path)
-    yield installed
-    for registry in (OBJECTIVES, PROMPT_OPTIMIZERS):
-        registry.reset()
-    for module in modules:
-        sys.modules.pop(module, None)
 
 
 @pytest.fixture
