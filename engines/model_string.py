@@ -1,4 +1,4 @@
-"""Model strings: which model, where, and nothing secret.
+"""Model strings: they name a model and where it is, and never hold a key.
 
     local/qwen2.5-coder-1.5b           embedded llama.cpp, weights from the catalogue
     local//path/to/model.gguf          embedded llama.cpp, a file of yours
@@ -52,7 +52,9 @@ class ModelString:
             hint = f"Did you mean local/{text}?" if text in CATALOG else f"Write provider/model, as in {DEFAULT_MODEL}."
             raise ModelError(f"model {text!r}: a model string has a provider and a name. {hint}")
         if "@" in name and provider in OPENAI_COMPATIBLE:
-            raise ModelError(f"model {text!r}: what follows @ is no address. Write it whole, as in @http://HOST/v1.")
+            raise ModelError(
+                f"model {text!r}: the part after @ is not an address. Write it in full, as in @http://HOST/v1."
+            )
         url = f"http{endpoint}".rstrip("/") if endpoint else default_endpoint(provider)
         if url and (urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname):
             raise ModelError(f"model {text!r}: {url!r} is not an http(s) address.")
@@ -65,7 +67,7 @@ class ModelString:
 
 
 def default_endpoint(provider: str) -> str | None:
-    """The address that the environment, or the provider's custom, gives; None for a provider without one."""
+    """The address that the environment, or the provider's convention, gives; None for a provider without one."""
     if provider not in OPENAI_COMPATIBLE:
         return None
     prefix = provider.upper()

@@ -1,4 +1,4 @@
-"""The line that a figure is reproduced from: judge, parameters, models, n, data, seed, version (after sacrebleu)."""
+"""The signature line of a run: judge, parameters, models, n, data, seed and version (after sacrebleu)."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,9 +1,9 @@
-"""Findings to a verdict: sums and log-odds that turn over exactly when the two candidates are exchanged.
+"""Aggregates findings into a verdict; exchanging the two candidates reverses it exactly.
 
 Sums are correctly rounded (`math.fsum`), so their order cannot matter; every step is odd in the margin. Ties follow
 Rao & Kupper (1967): with margin m and threshold t, P(a) = s(m - t), P(b) = s(-m - t), s the logistic function, and a
-wins when P(a) > 1/2, that is, when m > t. A margin of exactly 0 without a threshold says nothing: a third each. The
-probabilities are the judge's own; a head makes them calibrated.
+wins when P(a) > 1/2, that is, when m > t. At a margin of exactly 0 without a threshold each
+outcome has probability 1/3. These probabilities are not calibrated; a head calibrates them.
 """
 
 import math
@@ -13,7 +13,7 @@ from typing import Any
 from ..data import Finding
 from ..data.case import Letter
 
-FLOOR = 1e-6  # a probability read as 0 was only outside the tokens that the server listed
+FLOOR = 1e-6  # in place of a probability of 0, which only means that the server did not list the token
 
 
 def aggregate_findings(
@@ -23,7 +23,7 @@ def aggregate_findings(
 
     Args:
         findings: scores (one per candidate) or a distribution over a and b (and tie), or both kinds; factors of a
-            guideline are passed over.
+            guideline are ignored.
         candidates: how many were judged; 1 gives scores alone, 2 a pair's verdict, more the best one's index.
         tie_threshold: a pair's margin of at most this much is a tie, in log-odds; not negative.
         score_weight: log-odds per point of score difference, summed over criteria.

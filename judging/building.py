@@ -29,10 +29,10 @@ def build(name: str, **settings: Any) -> Judge:
 def build_panel(
     name: str, models: Sequence[str] = (), *, samples: int = 1, pool: str = "majority", **settings: Any
 ) -> Panel:
-    """A panel of one program, a member for each model string (none: one member, its LMs to be bound).
+    """A panel of one program with a member for each model string; without any, one member that is bound later.
 
     Args:
-        models: `provider/model`, or `role=provider/model,...`, one a member.
+        models: `provider/model`, or `role=provider/model,...`, one for each member.
         samples: how often each member judges.
         pool: "mean", "median", "majority" or "probability".
     """

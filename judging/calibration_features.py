@@ -1,9 +1,9 @@
-"""Evidence as named numbers: what a head weighs, pure functions of a case and its verdict.
+"""The features of a head: named numbers, computed from a case and its verdict.
 
 Odd features of a pair are negated exactly when the candidates are exchanged, even ones stay: sums are correctly rounded
-(`math.fsum`), so neither their order nor the exchange can matter. What a verdict has no evidence of is left out; a head
-takes it as 0, and a score that a text lacks as the mean of those that it has, so that a panel member that failed says
-nothing. `length` is always among them, for the one who asks for it.
+(`math.fsum`), so neither their order nor the exchange can matter. A feature without evidence is left out: a
+head reads it as 0, and a missing score of a text as the mean of its other scores, so that a panel member that failed
+has no effect. `length` is always included; a head uses it only if the recipe says `length: true`.
 """
 
 import math
@@ -22,7 +22,7 @@ MOST_PARTS = 10  # criteria, and members, with separate features
 
 @dataclass(frozen=True)
 class PairFeatures:
-    """`odd` turn over with the pair: for a above 0. `even` do not, and can tell a tie."""
+    """`odd` features change sign when the pair is exchanged (positive favours a); `even` ones stay and predict ties."""
 
     odd: dict[str, float]
     even: dict[str, float]

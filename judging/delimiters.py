@@ -1,7 +1,7 @@
 """Untrusted texts are fenced: a candidate cannot close its fence, and control marks inside it are broken.
 
 The marks are longer than any run of < or > in the texts, so they cannot occur in them; all texts of one question share
-them, in any order, so that a swapped pair is asked with the same marks. Markup that a chat template or DSPy's adapters
+them, in any order, so that a swapped pair has the same marks. Markup that a chat template or DSPy's adapters
 would read as structure (`<|im_end|>`, `[[ ## field ## ]]`, `[INST]`) gets a space inside, which leaves it readable.
 """
 

@@ -1,4 +1,4 @@
-"""Heads: what was fitted to people's labels, from a verdict's evidence to probabilities that mean what they say.
+"""Heads: small statistical models, fitted to human labels, from a verdict's evidence to calibrated probabilities.
 
     pair     ordered logit with symmetric thresholds (Rao & Kupper 1967): margin m = w.x over odd features, threshold
              t = exp(v.z) over even ones, P(a) = s(m - t), P(b) = s(-m - t), the rest is a tie
@@ -30,12 +30,12 @@ class _WeightedHead(Record):
 
     model_config = ConfigDict(allow_inf_nan=False)  # beside those of Record
 
-    fitted: str = Field(default="", description="the name of the candidate that was chosen")
+    fitted: str = Field(default="", description="the features, penalty and steps that cross-fitting chose")
     n: int = Field(default=0, description="labelled cases it was fitted to")
     weights: dict[str, float] = Field(default={}, description="feature name -> weight, per unit of the feature")
 
     def describe(self) -> list[tuple[str, str]]:
-        """What was learnt, a name and words each."""
+        """What the head learned, as (name, text) pairs."""
         weights = sorted(self.weights.items(), key=lambda item: item[0])
         return [("head", f"{self.fitted}, of {self.n} labels"), *((name, f"{w:+.3g}") for name, w in weights)]
 
@@ -75,12 +75,15 @@ class PairHead(_WeightedHead):
     def describe(self) -> list[tuple[str, str]]:
         rows = super().describe()
         if self.intercept is not None:
-            rows.append(("ties", self._ties_told(self.intercept)))
+            rows.append(("ties", self._tie_text(self.intercept)))
             rows += [(f"ties by {name}", f"{v:+.3g}") for name, v in sorted(self.threshold.items())]
         return [*rows, *([("isotonic", f"{len(self.knots)} knots")] if self.knots else [])]
 
-    def _ties_told(self, intercept: float) -> str:
-        """P(tie) = 1 - 2 s(-t) = tanh(t / 2) at margin 0: the intercept alone is of evidence that may never be 0."""
+    def _tie_text(self, intercept: float) -> str:
+        """The percentage of ties at margin 0: P(tie) = 1 - 2 s(-t) = tanh(t / 2).
+
+        The intercept alone describes cases without other evidence of ties, which may not exist.
+        """
         if not self.threshold:
             log_t, which = intercept, "cases at margin 0"
         elif self.typical is not None:
@@ -100,7 +103,7 @@ class ScoreHead(_WeightedHead):
     hi: float = Field(description="highest score of the human scale")
 
     def __call__(self, case: Case, verdict: Verdict) -> Verdict:
-        """The verdict with the score on people's scale, without a certainty."""
+        """The verdict with the score on the human scale, without a certainty."""
         if not _applies("single text", case, verdict, len(case.candidates) == 1):
             return verdict
         score = self.intercept + weighted_sum(self.weights, impute(text_features(case, verdict), self.weights))

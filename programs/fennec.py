@@ -44,8 +44,8 @@ class Fennec(LearningJudge):
 
     Calls for one pair in both orders, generated: 1 + N guidelines + 2 N judgments (N branches). The probability
     readout reads each of the two scores of a judgment from one token: 1 + N + 4 N calls, 4 N of them of one token.
-    An asked priority adds 1. A weak text costs 1 correction, and N single judgments each of the old and the new text
-    when they are compared (the old ones are there already with `single`).
+    The priority "asked" adds 1. A weak text costs 1 correction, and N single judgments each of the old and the new text
+    when they are compared (with `single` those of the old text exist already).
 
     Args:
         branches: criteria at most, 1..10.
@@ -179,7 +179,7 @@ class Fennec(LearningJudge):
         return in_case_order(finding.model_copy(update={"explanation": _explanation(answer, order)}), order)
 
     def _alone(self, case: Case, criterion: str) -> list[Finding]:
-        """One finding: each candidate's score, each read alone."""
+        """One finding with the score of each candidate, judged separately."""
         shown = present(case)
         guideline = self._guideline(shown, criterion)
 
@@ -224,7 +224,7 @@ class Fennec(LearningJudge):
 
 
 def _kept_counts(judge: Fennec) -> Sequence[int]:
-    """Values of `keep` that are worth a trial: criteria that are found once serve all of them."""
+    """The values of `keep` that a search tries; they share the calls that find the criteria."""
     return [count for count in (0, 1, 2, 3) if count < judge.branches.value]
 
 

@@ -84,6 +84,8 @@ def compile(
     spec, source = judge_spec(judge, lm), case_source(cases)
     chosen = read_recipe(Path(recipe_file), **steps) if recipe_file else recipe("compile", steps)
     folder = Path(out) if out is not None else Path("compiled") / f"{spec.title}-{source.stem}"
+    if (folder / "verdicts.jsonl").exists():
+        raise RunError(f"{folder}: holds a run. Give another --out.")
     if must_resume and not is_compilation(folder):
         raise RunError(f"--resume: {folder} holds no compilation. Leave --resume out to start one.")
     built, stop = spec.build(), stop or threading.Event()

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Literal
 
 from ..errors import RunError
@@ -44,8 +45,10 @@ class Requirement:
         """
         measure = evaluation.measure(self.name)
         if measure is None or measure.value is None:
-            names = ", ".join(other.name for section in evaluation.sections.values() for other in section)
-            raise RunError(f"--require {self.name}: the run has no such figure. It has: {names}.")
+            names = [other.name for section in evaluation.sections.values() for other in section]
+            close = get_close_matches(self.name, names, n=1)
+            advice = f"Did you mean {close[0]!r}?" if close else f"It has: {', '.join(names)}."
+            raise RunError(f"--require {self.name}: the run has no such measure. {advice}")
         low = measure.value if measure.low is None else measure.low
         high = measure.value if measure.high is None else measure.high
         value = self.value

@@ -12,8 +12,9 @@ from ..data import Case, Rejects, Usage, Verdict
 from ..data.split import sample
 from ..engines.batch import RunFolder, run_cases
 from ..engines.ledger import Budget, Ledger, charge_to
-from ..errors import BudgetSpent, DataError, DeclarationError
+from ..errors import BudgetSpent, DataError, DeclarationError, RunError
 from ..judging import FittedJudge, Judge
+from ..optimizers.compile_folder import is_compilation
 from .case_source import ROWS, Cases, CaseSource, StoredRows, case_source
 from .interrupts import delayed_interrupt
 from .judge_spec import BuiltJudge, JudgeSpec, judge_spec, same_judge
@@ -125,6 +126,8 @@ def run(
     spec = RunSpec(judge_spec(judge, lm), source, limit, seed)
     built, ledger = spec.judge.build(), Ledger(budget=as_budget(budget))
     folder = RunFolder(Path(out) if out is not None else spec.default_folder)
+    if is_compilation(folder.path):
+        raise RunError(f"{folder.path}: holds a compilation. Give another --out.")
     stop, message = stop or threading.Event(), ""
     with folder.locked(), Rejects(folder.path / "rejects.jsonl") as rejects:
         before = folder.read_manifest()["identity"] if folder.has_lines() else None

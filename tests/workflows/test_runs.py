@@ -235,6 +235,16 @@ def test_an_option_that_cannot_be_used_is_one_clear_error(options, message):
         dicast.run(**{"judge": "longer", "cases": ROWS, **options})
 
 
+def test_runs_and_compilations_have_separate_folders():
+    dicast.run("longer", ROWS, out="run")
+    with pytest.raises(RunError, match="run: holds a run"):
+        dicast.compile("longer", ROWS, out="run")
+    rows = [row | {"id": f"{n}-{row['id']}", "group": f"{n}"} for n in range(4) for row in ROWS]
+    dicast.compile("longer", rows, out="compiled", trials=0)
+    with pytest.raises(RunError, match="compiled: holds a compilation"):
+        dicast.run("longer", ROWS, out="compiled")
+
+
 def test_a_judge_says_what_it_is_and_takes_only_cases():
     text = repr(dicast.judge("direct", order="one", lm="openai/m@http://127.0.0.1:9/v1"))
     assert text.startswith("Direct('direct', ")
