@@ -145,12 +145,12 @@ def only_writer(lock: Path, location: Path) -> Iterator[None]:
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
         file.acquire(blocking=False)
-    except OSError as error:
-        raise RunError(f"{location}: cannot be written ({error.strerror or error}). Give another --out.") from None
-    except Timeout:
+    except Timeout:  # an OSError too
         raise RunError(
             f"{location}: in use, another process is writing here. Wait for it, or give another --out."
         ) from None
+    except OSError as error:
+        raise RunError(f"{location}: cannot be written ({error.strerror or error}). Give another --out.") from None
     try:
         yield
     finally:
