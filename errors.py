@@ -11,17 +11,26 @@
     · ContextOverflow     the prompt is longer than the model's context window
     · Infrastructure      the server did not answer, or answered with an error
     · BudgetSpent         the calls, tokens, money or minutes allowed are used up
+    · Unreadable            the model gave the offered options too little probability
+    · Internal              dicast itself failed on this case
 
-Every message reads "who: what was wrong, with the value. What to do."
+Every message reads "who: what was wrong, with the value. What to do." Keys and control characters are removed from it.
 """
 
 from typing import ClassVar, Literal
 
-UnscoredReason = Literal["parse_failure", "refusal", "context_overflow", "infrastructure", "budget"]
+from .redaction import clean
+
+UnscoredReason = Literal[
+    "parse_failure", "refusal", "context_overflow", "infrastructure", "budget", "unreadable", "internal"
+]
 
 
 class DicastError(Exception):
     """Base of everything that dicast raises on purpose."""
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*(clean(value) if isinstance(value, str) else value for value in arguments))
 
 
 class DeclarationError(DicastError):
@@ -74,3 +83,15 @@ class BudgetSpent(ExecutionError):
     """The allowed calls, tokens, money or minutes are used up."""
 
     reason = "budget"
+
+
+class Unreadable(ExecutionError):
+    """The options that a question offers hold too little of the probability, so that nothing was read."""
+
+    reason = "unreadable"
+
+
+class Internal(ExecutionError):
+    """An unexpected error while one case was judged; the message says of which type and where."""
+
+    reason = "internal"

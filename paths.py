@@ -1,13 +1,35 @@
-"""Where dicast keeps what it downloads: DICAST_HOME, else XDG_CACHE_HOME/dicast, else ~/.cache/dicast."""
+"""Where dicast keeps what it downloads, and how private files are made.
+
+Texts of people and answers of models are private: folders that dicast makes for them are 0700 and files 0600, on POSIX.
+"""
 
 import os
 from pathlib import Path
 
 
 def home() -> Path:
-    """The cache folder; it may not exist yet."""
+    """The cache folder: DICAST_HOME, else XDG_CACHE_HOME/dicast, else ~/.cache/dicast; it may not exist yet."""
     folder = os.environ.get("DICAST_HOME")
     if folder:
         return Path(folder).expanduser()
     cache = os.environ.get("XDG_CACHE_HOME")
     return (Path(cache) if cache else Path.home() / ".cache") / "dicast"
+
+
+def private_folder(path: Path) -> Path:
+    """The folder, made with mode 0700 where it does not exist; its missing parents are made as usual."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.mkdir(mode=0o700, exist_ok=True)
+    return path
+
+
+def private_opener(path: str, flags: int) -> int:
+    """The `opener` of `open` that makes a new file with mode 0600.
+
+    Example:
+        >>> import tempfile
+        >>> with open(Path(tempfile.mkdtemp()) / "x", "w", opener=private_opener) as file:
+        ...     oct(os.fstat(file.fileno()).st_mode & 0o777)
+        '0o600'
+    """
+    return os.open(path, flags, 0o600)
