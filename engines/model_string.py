@@ -8,12 +8,13 @@
 Keys come from the providers' own environment variables (OPENAI_API_KEY, ...) or a `.env` file; they are never stored.
 """
 
-import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from ..errors import ModelError
+from .keys import address_of, prefix_of
 from .weights import CATALOG, DEFAULT
 
 DEFAULT_MODEL = f"local/{DEFAULT}"
@@ -25,6 +26,8 @@ OPENAI_COMPATIBLE: Mapping[str, str | None] = {
     "vllm": "http://127.0.0.1:8000/v1",
     "llamacpp": "http://127.0.0.1:8080/v1",
 }
+UNADDRESSABLE = re.compile(r'[\s<>"\\^`{|}]')
+EXAMPLE = f"Write provider/model, as in {DEFAULT_MODEL}."
 
 
 @dataclass(frozen=True)
@@ -46,30 +49,49 @@ class ModelString:
         Raises:
             ModelError: no provider, no model, a URL that is not http(s), or a URL that holds a key.
         """
+        if not text.strip().isprintable():
+            raise ModelError(f"model {text!r}: holds a character that no model name has. {EXAMPLE}")
         model, _, endpoint = text.strip().partition("@http")
         provider, slash, name = model.replace(":/", "/", 1).partition("/")
         if not slash or not provider or not name:
-            hint = f"Did you mean local/{text}?" if text in CATALOG else f"Write provider/model, as in {DEFAULT_MODEL}."
+            hint = f"Did you mean local/{text}?" if text in CATALOG else EXAMPLE
             raise ModelError(f"model {text!r}: a model string has a provider and a name. {hint}")
         if "@" in name and provider in OPENAI_COMPATIBLE:
             raise ModelError(
                 f"model {text!r}: the part after @ is not an address. Write it in full, as in @http://HOST/v1."
             )
         url = f"http{endpoint}".rstrip("/") if endpoint else default_endpoint(provider)
-        if url and (urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname):
-            raise ModelError(f"model {text!r}: {url!r} is not an http(s) address.")
-        if url and (urlsplit(url).username is not None or urlsplit(url).query):
-            raise ModelError(
-                f"model {model!r}: its address holds a user, a key or a query. Put the key in "
-                f"{provider.upper()}_API_KEY instead."
-            )
-        return cls(provider, name, url)
+        return cls(provider, name, check_address(url, model, provider) if url else None)
 
 
 def default_endpoint(provider: str) -> str | None:
     """The address that the environment, or the provider's convention, gives; None for a provider without one."""
     if provider not in OPENAI_COMPATIBLE:
         return None
-    prefix = provider.upper()
-    url = os.environ.get(f"{prefix}_API_BASE") or os.environ.get(f"{prefix}_BASE_URL") or OPENAI_COMPATIBLE[provider]
-    return url.rstrip("/") if url else None
+    return address_of(provider) or OPENAI_COMPATIBLE[provider]
+
+
+def check_address(url: str, model: str, provider: str) -> str:
+    """The address, when it is an http(s) one without a user, a key or a query.
+
+    Args:
+        model: what messages call the model, without its address.
+
+    Raises:
+        ModelError: it is not; a part that may be a key is not repeated.
+    """
+    try:
+        parts = urlsplit(url)
+        secret = parts.username is not None or bool(parts.query or parts.fragment)
+        valid = parts.scheme in ("http", "https") and parts.port != 0 and not UNADDRESSABLE.search(url)
+        valid = valid and bool(parts.hostname and (parts.hostname.encode("idna") or ":" in parts.hostname))
+    except ValueError:  # a bracket without its end, a port that is no number, an empty label
+        secret, valid = any(mark in url for mark in "@?#"), False
+    if secret:
+        raise ModelError(
+            f"model {model!r}: its address holds a user, a key or a query. Put the key in "
+            f"{prefix_of(provider)}_API_KEY instead."
+        )
+    if not valid:
+        raise ModelError(f"model {model!r}: {url!r} is not an http(s) address. Write http://HOST:PORT/v1.")
+    return url

@@ -42,6 +42,18 @@ def get_lm(text: str, *, cache: bool = True, trusted: bool = True) -> "MeteredLM
         return _lms[key]
 
 
+def resolved_identity(text: str) -> str:
+    """What answers a model string now: model, endpoint and a digest of its weights; no server is started or asked.
+
+    It differs for another file of the same path and for another address behind the same name (OPENAI_BASE_URL).
+
+    Raises:
+        ModelError: an unknown model, or a weights file that does not exist.
+    """
+    parsed = ModelString.parse(text)
+    return engine_of(parsed).identity(parsed)
+
+
 class Roles(Mapping[str, str]):
     """Which model string answers which stage: `judge=...,criteria=...`; a lone string answers all of them.
 

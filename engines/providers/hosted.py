@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 from ...errors import ModelError
 from ..engine import Engine, register
-from ..model_string import DEFAULT_MODEL, ModelString
+from ..keys import address_of
+from ..model_string import DEFAULT_MODEL, ModelString, check_address
 from .endpoint import MAX_IN_FLIGHT, TIMEOUT
 
 if TYPE_CHECKING:
@@ -21,6 +22,13 @@ class HostedEngine(Engine):
 
     def matches(self, model: ModelString) -> bool:
         return model.endpoint is None and model.provider != "local"
+
+    def identity(self, model: ModelString) -> str:
+        """Names the address too where the environment moves the provider's."""
+        address = address_of(model.provider)
+        if address is None:
+            return model.identity
+        return f"{model.identity}@{check_address(address, model.identity, model.provider)}"
 
     def connect(self, model: ModelString, *, trusted: bool) -> "Transport":
         import dspy

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import DeclarationError, ModelError
 from ..engine import Engine, register
 from ..model_string import ModelString
+from ..quick_digest import quick_digest
 from ..weights import OnProgress, find_weights, get_weights
 from .endpoint import openai_engine
 
@@ -41,8 +42,7 @@ class LocalEngine(Engine):
         """Changes when the weights do."""
         if model.model.endswith(".gguf"):
             path = _file(model)
-            status = path.stat()
-            return f"local/{path.name}-{status.st_size}-{status.st_mtime_ns}"
+            return f"local/{path.name}-{path.stat().st_size}-{quick_digest(path)[:12]}"
         return f"local/{model.model}-{find_weights(model.model).sha256[:12]}"
 
     def connect(self, model: ModelString, *, trusted: bool) -> "Transport":

@@ -61,6 +61,28 @@ def test_a_wrong_model_string_is_told(text, told):
     assert "secret" not in str(caught.value)
 
 
+ODD_ADDRESSES = [
+    *(
+        "http://127.0.0.1:80O0/v1",
+        "http://127.0.0.1:99999/v1",
+        "http://localhost:8000:/v1",
+        "http://[::1",
+        "http://a..b/v1",
+    ),
+    *("http://h:0/v1", "http://h/v 1", "http:///v1", f"http://{'a' * 64}/v1", "localhost:8000:/v1", "[::1"),
+]
+
+
+@pytest.mark.parametrize("address", ODD_ADDRESSES)
+def test_an_odd_address_is_refused_in_one_line(address, monkeypatch):
+    with pytest.raises(ModelError, match="address") as error:
+        ModelString.parse(f"openai/m@{address}")
+    assert "\n" not in str(error.value)
+    monkeypatch.setenv("OPENAI_API_BASE", address)
+    with pytest.raises(ModelError):
+        ModelString.parse("openai/m")
+
+
 def test_roles_fall_back_to_the_judge_and_then_to_the_default():
     roles = Roles.parse("local/a.gguf,criteria=openai/b")
     assert (roles["criteria"], roles["judgment"]) == ("openai/b", "local/a.gguf")
