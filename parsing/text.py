@@ -1,0 +1,72 @@
+"""Bytes of a file to text. Only UTF-8 is read; what else a file may be is named in the message."""
+
+import codecs
+from pathlib import Path
+
+from ..errors import DataError, DicastError
+
+MOST_BYTES = 1 << 28  # of a file that is read as a whole: 256 MiB; cases and verdicts are read line by line
+SAVE = "Save it as UTF-8."
+BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
+
+
+def read_bytes(path: Path, *, error: type[DicastError] = DataError, advice: str = "Give another file.") -> bytes:
+    """The bytes of a small file.
+
+    Args:
+        error: raised for a file that cannot be read, or has more than 256 MiB.
+        advice: ends the message.
+    """
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as problem:  # ValueError: a NUL in the name
+        raise error(f"{path}: cannot be read ({getattr(problem, 'strerror', None) or problem}). {advice}") from None
+    if len(raw) > MOST_BYTES:
+        raise error(f"{path}: has more than {MOST_BYTES >> 20} MiB. {advice}")
+    return raw
+
+
+def read_text(path: Path, *, error: type[DicastError] = DataError, advice: str = SAVE) -> str:
+    """The text of a small file in UTF-8, without a byte order mark.
+
+    Args:
+        error: raised for a file that cannot be read or decoded.
+        advice: ends the message.
+    """
+    return decode(read_bytes(path, error=error, advice=advice), str(path), error=error, advice=advice)
+
+
+def decode(raw: bytes, where: str, *, error: type[DicastError] = DataError, advice: str = SAVE) -> str:
+    """The text of bytes in UTF-8, without a byte order mark; arguments as of `read_text`."""
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise error(f"{where}: {not_utf8(raw, problem)}. {advice}") from None
+
+
+def not_utf8(raw: bytes, problem: UnicodeDecodeError) -> str:
+    """What bytes are that are not UTF-8: another encoding by its byte order mark, or the first byte that is wrong.
+
+    Example:
+        >>> raw = "naïve".encode("latin-1")
+        >>> try:
+        ...     raw.decode()
+        ... except UnicodeDecodeError as problem:
+        ...     not_utf8(raw, problem)
+        "byte 2 (0xef, 'ï' in Latin-1) is not UTF-8"
+    """
+    for mark, encoding in BYTE_ORDER_MARKS.items():
+        if raw.startswith(mark):
+            return f"is {encoding}, not UTF-8"
+    start = problem.start  # counted from the byte order mark on, where there is one
+    start += 3 if problem.encoding == "utf-8-sig" and raw.startswith(codecs.BOM_UTF8) else 0
+    line, before, byte = raw.count(b"\n", 0, start) + 1, raw.rfind(b"\n", 0, start) + 1, raw[start]
+    place = f"line {line}, byte {start - before}" if line > 1 else f"byte {start}"
+    letter = f", {chr(byte)!r} in Latin-1" if byte >= 0xA0 else ""
+    return f"{place} ({byte:#x}{letter}) is not UTF-8"
