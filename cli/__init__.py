@@ -1,19 +1,27 @@
 """The `dicast` command: each verb parses its options, calls a workflow and prints the result.
 
-Commands are imported when they run, so that `dicast --help` needs neither DSPy nor numpy. Exit codes: 0 pass, 1 fail,
-2 inconclusive, 3 a usage or operational error, 130 stopped by Ctrl-C.
+Commands are imported when they run, so that `dicast --help` needs neither DSPy nor numpy. Exit codes (`exit_codes`):
+
+    0    pass, or complete
+    1    fail: a judge is worse, or a requirement does not hold; nothing else is 1
+    2    inconclusive, or the budget is used up
+    3    a usage or operational error: no case, nothing scored, too little coverage, any unexpected error
+    130  stopped by Ctrl-C or a signal
 """
 
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
 import click
 
 from .._version import __version__
-from ..errors import DicastError
+from . import failures, output
+from .exit_codes import ERROR, EXIT_CODES, FAIL, INCONCLUSIVE, STOPPED
 
-FAIL, INCONCLUSIVE, ERROR, STOPPED = 1, 2, 3, 130
+__all__ = ["ERROR", "FAIL", "INCONCLUSIVE", "STOPPED", "group", "main", "run"]
+
 COMMANDS = {
     "demo": "Judge the built-in set with a local model and show one whole judgment.",
     "check": "Check the environment, a model, a data file, or a judge for drift; say what to do.",
@@ -43,9 +51,20 @@ class LazyGroup(click.Group):
         command: click.Command = import_module(f".{cmd_name}", __name__).command
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """What the command returns, or the exit code of its failure, before click takes EOFError for Ctrl-D."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit):
+            raise
+        except BaseException as failure:
+            return failures.exit_code(failure)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+        with formatter.section("Exit codes"):
+            formatter.write_dl([(str(code), meaning) for code, meaning in EXIT_CODES.items()])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -62,7 +81,8 @@ def group() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
-    sys.exit(run(arguments))
+    code = run(arguments) if output.prepare_streams() else ERROR
+    sys.exit(output.close_streams(code))
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -70,20 +90,5 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         result = group.main(arguments, prog_name="dicast", standalone_mode=False)
         return result if isinstance(result, int) else 0
-    except click.ClickException as error:
-        error.show()
-        return ERROR
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("stopped.", err=True)
-        return STOPPED
-    except DicastError as error:
-        click.echo(f"dicast: {error}", err=True)
-        return ERROR
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has gone
-        return 0
-    except OSError as error:
-        if error.filename is None:
-            raise
-        click.echo(f"dicast: {error.filename}: {error.strerror}. Give another path, or make room.", err=True)
-        return ERROR
+    except BaseException as failure:
+        return failures.exit_code(failure)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import INCONCLUSIVE, STOPPED, options
+from . import INCONCLUSIVE, STOPPED, options, output
 
 if TYPE_CHECKING:
     from ..optimizers.cascade import CertifiedCascade
@@ -65,7 +65,7 @@ def command(names: tuple[str, ...], as_json: bool, **values: Any) -> int:
     if run.result is not None:
         return _print(run, as_json)
     if run.message:
-        click.echo(f"dicast: {run.message} The same command continues where it stopped.", err=True)
+        output.error(f"dicast: {run.message} The same command continues where it stopped.")
     return EXIT[run.status]
 
 
@@ -83,7 +83,7 @@ def _print(run: "CascadeRun", as_json: bool) -> int:
     render.say(result.certificate.summary())
     if is_certified:
         render.say(result.saving())
-        render.console.print(f"judge: {run.out}   dicast show {run.out}", markup=False, soft_wrap=True)
+        render.console.print(f"judge: {run.out}   dicast show {run.out}", soft_wrap=True)
         return 0
     older = f" {run.out} is of an earlier run." if run.out.exists() else ""
     render.say(f"No judge file was written.{older}", style="yellow")

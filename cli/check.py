@@ -38,6 +38,8 @@ def command(lm: str | None, source: str | None, judge: str | None, as_json: bool
       dicast check --lm openai/gpt-4o-mini --cases pairs.jsonl
       dicast check --judge tone.judge.json --cases fresh.jsonl --limit 200 --seed 1
     """
+    from rich.text import Text
+
     from . import render
     from .interrupt import stop_on_interrupt
 
@@ -52,9 +54,8 @@ def command(lm: str | None, source: str | None, judge: str | None, as_json: bool
         if as_json:
             options.print_json([asdict(item) for item in items])
         for item in () if as_json else items:
-            mark = "[green]ok  [/]" if item.ok else "[red]FAIL[/]"
-            render.console.print(f"{mark} [bold]{item.name}[/]  ", end="")
-            render.console.print(item.text, markup=False)
+            mark = ("ok  ", "green") if item.ok else ("FAIL", "red")
+            render.console.print(Text.assemble(mark, " ", (item.name, "bold"), f"  {item.text}"))
         return 0 if all(item.ok for item in items) else FAIL
     if cases is None:
         raise click.UsageError("--judge needs --cases with new labels; dicast show FILE prints what the file contains.")
@@ -68,5 +69,5 @@ def command(lm: str | None, source: str | None, judge: str | None, as_json: bool
         options.print_json(report.to_json())
     elif report.result is not None:
         for text, style in drift_lines(report):
-            render.console.print(text, style=style, soft_wrap=True, markup=False)
+            render.console.print(text, style=style, soft_wrap=True)
     return EXIT[report.outcome]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from . import FAIL, INCONCLUSIVE, STOPPED, options
+from . import FAIL, INCONCLUSIVE, STOPPED, options, output
 
 if TYPE_CHECKING:
     from ..optimizers.result import Result
@@ -90,9 +90,9 @@ def command(program: str, lm: str | None, settings: dict[str, Any], resume: bool
         return _print(result, as_json)
     if result.message:
         more = " The compilation continues where it stopped." if result.status == "budget" else ""
-        click.echo(f"dicast: {result.message}{more}", err=True)
+        output.error(f"dicast: {result.message}{more}")
     if result.judge_file:
-        click.echo(f"best so far, not tested: {result.judge_file}", err=True)
+        output.error(f"best so far, not tested: {result.judge_file}")
     return EXIT_BEFORE_TEST[result.status]
 
 
@@ -120,9 +120,9 @@ def _print(result: "CompileRun", as_json: bool) -> int:
     if compiled.result.threshold_check:
         render.say(compiled.result.threshold_check.summary())
     render.say(_spent(compiled.training["spent"]))
-    render.console.print(f"judge: {path}   dicast show {path}", markup=False, soft_wrap=True)
+    render.console.print(f"judge: {path}   dicast show {path}", soft_wrap=True)
     if page:
-        render.console.print(f"page: {page}", markup=False, soft_wrap=True)
+        render.console.print(f"page: {page}", soft_wrap=True)
     return EXIT[compiled.result.outcome]
 
 

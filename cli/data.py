@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from . import options
+from . import options, output
 
 
 @click.group("data")
@@ -31,11 +31,12 @@ def list_sets(as_json: bool) -> None:
         return
     for entry in DATA_SETS:
         path = _path(entry.name)
-        render.console.print(f"[bold]{entry.name}[/]  {entry.title}: {entry.size:,} {entry.kind} rows", end="")
-        render.console.print(f", stored in {path}" if path else "", style="green", markup=False)
+        text = f"{entry.title}: {entry.size:,} {entry.kind} rows"
+        stored = (f", stored in {path}" if path else "", "green")
+        render.console.print(render.heading(entry.name, text).append(*stored))
         lines = [entry.labels, f"{entry.licence}; {entry.source}", *entry.cautions]
         for line in lines:
-            render.console.print(render.indented(line), style="dim", markup=False)
+            render.console.print(render.indented(line), style="dim")
 
 
 @command.command("get")
@@ -50,7 +51,7 @@ def get_set(name: str, source: Path | None) -> None:
     """Fetch a set from its public repository, or take your copy; print its path."""
     from .. import catalog
 
-    click.echo(catalog.get(name, source))
+    output.echo(catalog.get(name, source))
 
 
 @command.command("path")
@@ -65,7 +66,7 @@ def set_path(name: str, root: Path | None) -> None:
     """Print the path of a set."""
     from .. import catalog
 
-    click.echo(catalog.locate(name, root))
+    output.echo(catalog.locate(name, root))
 
 
 def _path(name: str) -> str | None:

@@ -56,17 +56,18 @@ def command(lm: str | None, out: Path, limit: int | None, starts_over: bool, as_
         path, preference = folder / "authored.jsonl", next(read_cases(folder / "preference.jsonl"))
         pairs = list(read_cases(path))
         chosen = pairs[:limit]
-        print_(f"[bold]1[/]  {len(chosen)} built-in pairs, labelled by the package's authors; the judge is {model}")
+        intro = f"{len(chosen)} built-in pairs, labelled by the package's authors; the judge is {model}"
+        print_(render.heading("1", intro))
         once = _run(path, chosen, out / "asked-once", model, readout="generate", order="one")
         print_(f"   asked once, in one order: accuracy {_accuracy(once)}")
         read = _run(path, chosen, out / "probabilities", model, readout="probability", order="both")
         print_(f"   probabilities read, in both orders: accuracy {_accuracy(read)}")
 
-    print_("\n[bold]2[/]  one Fennec judgment: criteria, guideline, judgment in both orders, correction")
+    print_(render.heading("\n2", "one Fennec judgment: criteria, guideline, judgment in both orders, correction"))
     case = next(case for case in pairs if case.id == FENNEC_CASE)
     print_(_judgment("fennec-correct", case, model, branches=FENNEC_BRANCHES))
     print_("   Where the two orders disagree, scores cancel out: a judge that follows the order ties.", style="dim")
-    print_("\n[bold]3[/]  one PREF judgment: which answer suits this person")
+    print_(render.heading("\n3", "one PREF judgment: which answer suits this person"))
     print_(_judgment("pref", preference, model, factors=5, readout="probability"))
 
     longer = _longer(chosen)
@@ -77,7 +78,7 @@ def command(lm: str | None, out: Path, limit: int | None, starts_over: bool, as_
         ["asked once, one order", _accuracy(once), f"names the first: {names_first}", once.usage.calls],
         ["probabilities read, both orders", _accuracy(read), "no", read.usage.calls],
     ]
-    print_("\n[bold]4[/]  before and after")
+    print_(render.heading("\n4", "before and after"))
     columns = ["judge", "accuracy [95 % CI]", "does the order decide?", "calls"]
     print_(render.indented(render.table(columns, rows)))
     print_(f"   {len(chosen)} pairs are too few to rank judges; docs/results has larger runs.", style="dim")
@@ -138,6 +139,6 @@ def _judgment(name: str, case: Any, model: str, **settings: Any) -> Any:
     from ..judging import build
     from . import render
 
-    with render.errors.status(f"{name} judges {case.id}"):
+    with render.status(f"{name} judges {case.id}"):
         verdict = build(name, **settings).bind(model)(case)
     return render.judgment(case, verdict)

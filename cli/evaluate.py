@@ -74,6 +74,6 @@ def command(
         for part in parts:
             render.console.print(part, soft_wrap=isinstance(part, str))
         for check in checked:
-            render.console.print(f"{check.requirement}: {check.text}", markup=False)
+            render.console.print(f"{check.requirement}: {check.text}")
     codes = [EXIT[check.outcome] for check in checked]
     return next((code for code in WORST_FIRST if code in codes), 0)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import INCONCLUSIVE, STOPPED, options
+from . import INCONCLUSIVE, STOPPED, options, output
 
 if TYPE_CHECKING:
     from ..workflows import CaseJudgment, Run
@@ -51,14 +51,14 @@ def command(explain: str | None, as_json: bool, **values: Any) -> int:
     source, judge = options.take_case_source(values), options.take_judge_spec(values)
     with render.RunProgress(quiet=as_json) as progress:
         if explain is not None:
-            with render.errors.status(f"judging {explain}"):
+            with render.status(f"judging {explain}"):
                 judgment = workflows.explain(judge, source, explain, progress=progress)
             return _print_judgment(judgment, as_json)
         with stop_on_interrupt(progress) as stop:
             run = workflows.run(judge, source, progress=progress, stop=stop, **values)
     _print_run(run, as_json)
     if run.status == "budget":
-        render.errors.print(f"dicast: {run.message} The run continues where it stopped.", markup=False)
+        output.error(f"dicast: {run.message} The run continues where it stopped.")
     return EXIT[run.status or "complete"]
 
 
@@ -82,7 +82,7 @@ def _print_run(run: "Run", as_json: bool) -> None:
         render.console.print(f"{run.rejected:,} bad rows are in {folder / 'rejects.jsonl'}")
     render.console.print(f"verdicts: {folder / 'verdicts.jsonl'}")
     if evaluation.labelled:
-        render.console.print(f"more: dicast evaluate {folder}   dicast report {folder}", style="dim", markup=False)
+        render.console.print(f"more: dicast evaluate {folder}   dicast report {folder}", style="dim")
 
 
 def _print_judgment(judgment: "CaseJudgment", as_json: bool) -> int:

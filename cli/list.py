@@ -40,13 +40,13 @@ def command(name: str | None, as_json: bool) -> None:
         return
     for row in rows:
         _print_short(row, print_)
-    print_("\n[bold]preparations[/]  for dicast prepare --with NAME")
+    print_(render.heading("\npreparations", "for dicast prepare --with NAME"))
     for row in preparations:
         _print_short(row, print_)
     for name, names in others.items():
-        print_(f"\n[bold]{name.replace('_', ' ')}[/]  {', '.join(names)}", soft_wrap=True)
+        print_(render.heading(f"\n{name.replace('_', ' ')}", ", ".join(names)), soft_wrap=True)
     for plugin, reason in broken.items():
-        print_(f"{plugin}: {reason}", style="red", markup=False)
+        print_(f"{plugin}: {reason}", style="red")
     print_(
         "\nAny judge can sit on a panel: --panel LM --panel LM, or --samples N. A .yaml file is a judge too.",
         style="dim",
@@ -123,7 +123,9 @@ def _questions(judge: Any) -> list[dict[str, Any]]:
 
 
 def _print_short(row: dict[str, Any], print_: Any) -> None:
-    print_(f"[bold]{row['name']}[/]  {row['summary']}")
+    from .render import heading
+
+    print_(heading(row["name"], row["summary"]))
     if row["stages"]:
         parameters = ", ".join(f"{name}={value}" for name, value in row["parameters"].items())
         print_(f"    stages {' -> '.join(row['stages'])}; {parameters}", style="dim")
@@ -131,12 +133,16 @@ def _print_short(row: dict[str, Any], print_: Any) -> None:
 
 
 def _print_whole(row: dict[str, Any], print_: Any) -> None:
-    print_(f"[bold]{row['name']}[/]  {row['summary']}")
+    from rich.text import Text
+
+    from .render import heading
+
+    print_(heading(row["name"], row["summary"]))
     for field in ("source", "inputs", "calls"):
         print_(f"  {field}: {row[field]}")
     for name, value in row["parameters"].items():
-        print_(f"  {name}={value}", style="dim", markup=False)
+        print_(f"  {name}={value}", style="dim")
     for question in row["questions"]:
         fields = f"{', '.join(question['inputs'])} -> {', '.join(question['outputs'])}"
-        print_(f"\n  [bold]{question['stage']}[/] ({' or '.join(question['readouts'])}): {fields}")
-        print_(f"    {question['instruction']}".replace("\n", "\n    "), style="dim", markup=False)
+        print_(Text.assemble("\n  ", (question["stage"], "bold"), f" ({' or '.join(question['readouts'])}): {fields}"))
+        print_(f"    {question['instruction']}".replace("\n", "\n    "), style="dim")

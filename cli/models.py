@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from . import options
+from . import options, output
 
 
 @click.group("models")
@@ -56,7 +56,7 @@ def get_model(name: str, source: Path | None) -> None:
 
     with render.download_progress() as progress:
         path = weights.get_weights(name.removeprefix("local/"), source=source, progress=progress)
-    click.echo(path)
+    output.echo(path)
 
 
 @command.command("path")
@@ -69,4 +69,4 @@ def model_path(name: str) -> None:
     path = weights.weights_path(name.removeprefix("local/"))
     if not path.is_file():
         raise ModelError(f"local/{name.removeprefix('local/')}: not fetched yet. Run: dicast models get {name}")
-    click.echo(path)
+    output.echo(path)

@@ -11,6 +11,7 @@ from click.shell_completion import CompletionItem
 
 from ..data import rows
 from ..data.rows import Scale
+from .output import print_json as print_json
 
 if TYPE_CHECKING:
     from ..engines.ledger import Budget
@@ -60,10 +61,6 @@ def load_environment() -> None:
     from dotenv import load_dotenv
 
     load_dotenv(Path.cwd() / ".env")
-
-
-def print_json(value: object) -> None:
-    click.echo(json.dumps(value, indent=1, ensure_ascii=False))
 
 
 def parse_scale(_: click.Context, __: click.Parameter, text: str) -> Scale:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import FAIL, INCONCLUSIVE, STOPPED, options
+from . import FAIL, INCONCLUSIVE, STOPPED, options, output
 
 if TYPE_CHECKING:
     from ..workflows import PrepareRun
@@ -56,7 +56,7 @@ def command(names: str, out: Path, as_json: bool, **values: Any) -> int:
         result = workflows.prepare(names, source, out, progress=progress, stop=stop, **values)
     _print(result, as_json)
     if result.status == "budget":
-        render.errors.print(f"dicast: {result.message} The same command continues where it stopped.", markup=False)
+        output.error(f"dicast: {result.message} The same command continues where it stopped.")
     return EXIT[result.status]
 
 

@@ -51,5 +51,5 @@ def command(
         about = {"compilation": page.titles[0]} if page.is_compilation else {"runs": list(page.titles)}
         options.print_json({"out": str(out), **about, "bytes": page.size})
     else:
-        render.console.print(f"report: {out} ({page.size / 1e6:.1f} MB)", markup=False, soft_wrap=True)
+        render.console.print(f"report: {out} ({page.size / 1e6:.1f} MB)", soft_wrap=True)
     return 0

@@ -70,9 +70,9 @@ def _list(as_json: bool) -> None:
         options.print_json([{"name": table.name, **_source(table), "files": list(table.files)} for table in TABLES])
         return
     for table in TABLES:
-        render.console.print(f"[bold]{table.name}[/]  {table.publication.title}")
+        render.console.print(render.heading(table.name, table.publication.title))
         for line in (table.publication.source, f"needs {', '.join(table.files)}"):
-            render.console.print(render.indented(line), style="dim", markup=False)
+            render.console.print(render.indented(line), style="dim")
 
 
 def _source(table: "PublishedTable") -> dict[str, str]:
@@ -105,23 +105,23 @@ def _print(
     from . import render
 
     for table, table_rows in results:
-        render.console.print(f"[bold]{table.name}[/]  {table.publication.title}")
-        render.console.print(table.publication.source, style="dim", markup=False)
+        render.console.print(render.heading(table.name, table.publication.title))
+        render.console.print(table.publication.source, style="dim")
         shown = table_rows
         if not full and len(table_rows) > LONGEST:
             shown = [row for row in table_rows if row.why or row.unexplained]
         if shown is not table_rows:
             for line in _groups(table_rows):
-                render.console.print(render.indented(line), markup=False)
+                render.console.print(render.indented(line))
         if shown:
             columns = ["value", "recomputed", "n", "published", "difference", "verdict", "basis"]
-            render.console.print(render.indented(render.table(columns, [_cells(row) for row in shown])), markup=False)
+            render.console.print(render.indented(render.table(columns, [_cells(row) for row in shown])))
         for line in _reasons(table_rows):
-            render.console.print(render.indented(line), style="dim", markup=False)
+            render.console.print(render.indented(line), style="dim")
         render.console.print()
     for table, path in incomplete:
-        render.console.print(f"{table.name}: missing ({path})", style="yellow", markup=False, soft_wrap=True)
-    render.console.print(_closing(rows), markup=False)
+        render.console.print(f"{table.name}: missing ({path})", style="yellow", soft_wrap=True)
+    render.console.print(_closing(rows))
     if printed := sum(row.basis == "aggregates" for row in rows):
         render.console.print(
             f"{printed:,} of them are recomputed from printed counts of runs whose judgments were not released"

@@ -10,7 +10,6 @@ from rich.text import Text
 
 from . import options
 from .render.evaluation import counted_proportion, interval_text, number
-from .render.judgment import PRINTABLE
 
 if TYPE_CHECKING:
     from ..judging.judge_summary import FileSummary, JudgeSummary, StageChange
@@ -39,7 +38,7 @@ def command(path: Path, as_json: bool) -> None:
         options.print_json(summary.model_dump(mode="json"))
         return
     for indent, text, style in _lines(summary):
-        for line in text.translate(PRINTABLE).split("\n"):
+        for line in text.split("\n"):
             render.console.print(Text(" " * indent + line, style), soft_wrap=True)
 
 

@@ -1,6 +1,6 @@
 """How results look on a terminal."""
 
-from .console import console, errors, indented, say, table
+from .console import console, errors, heading, indented, say, status, table
 from .evaluation import comparison, evaluation, interval_text, number
 from .judgment import judgment, outcome, spent, stage_lines
 from .progress import BarProgress, Compiling, PrepareProgress, RunProgress, download_progress
@@ -16,6 +16,7 @@ __all__ = [
     "download_progress",
     "errors",
     "evaluation",
+    "heading",
     "indented",
     "interval_text",
     "judgment",
@@ -24,6 +25,7 @@ __all__ = [
     "say",
     "spent",
     "stage_lines",
+    "status",
     "summary",
     "table",
 ]

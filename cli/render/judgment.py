@@ -12,8 +12,6 @@ from rich.tree import Tree
 from ...data import Case, Correction, Finding, Reviewer, Scores, Usage, Verdict, Winner
 from ...data.case import Label, Profile
 
-# Texts are untrusted: control characters other than tab and newline could control the terminal.
-PRINTABLE = {code: "�" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"} | {0x0D: ""}
 NAME_WIDTH = 24  # columns; a longer name is wrapped
 
 
@@ -31,7 +29,7 @@ def judgment(case: Case, verdict: Verdict) -> Panel:
         system = f" ({candidate.system})" if candidate.system else ""
         _row(presented, f"{name_of(index, case)}{system}", candidate.text)
     for member in dict.fromkeys(finding.member for finding in verdict.findings):
-        branch = evidence.add(_printable(member, "magenta")) if member else evidence
+        branch = evidence.add(Text(member, "magenta")) if member else evidence
         _add_findings(branch, case, [finding for finding in verdict.findings if finding.member == member])
     if verdict.rationale and not any(finding.explanation for finding in verdict.findings if not finding.is_factor):
         _row(result, "rationale", verdict.rationale)
@@ -42,7 +40,7 @@ def judgment(case: Case, verdict: Verdict) -> Panel:
     _row(result, "verdict", outcome(case, verdict))
     _row(result, "cost", spent(verdict.usage))
     parts = (presented, evidence, result) if verdict.findings else (presented, result)
-    return Panel(Group(*parts), title=_printable(case.id), title_align="left", border_style="dim")
+    return Panel(Group(*parts), title=Text(case.id), title_align="left", border_style="dim")
 
 
 def name_of(index: int, case: Case) -> str:
@@ -88,7 +86,7 @@ def _add_findings(parent: Tree, case: Case, findings: Sequence[Finding]) -> None
     """Add the factors of the guideline, then each criterion with its guideline and its evidence."""
     factors = [finding for finding in findings if finding.is_factor]
     if factors:
-        branch = parent.add(_printable("factors", "cyan"))
+        branch = parent.add(Text("factors", "cyan"))
         for factor in factors:
             branch.add(_factor(factor))
     by_criterion: dict[str, list[Finding]] = {}
@@ -97,9 +95,9 @@ def _add_findings(parent: Tree, case: Case, findings: Sequence[Finding]) -> None
             by_criterion.setdefault(finding.criterion, []).append(finding)
     for criterion, evidence in by_criterion.items():
         weight = f" (weight {evidence[0].weight:g})" if evidence[0].weight != 1 else ""
-        branch = parent.add(_printable(criterion + weight, "cyan"))
+        branch = parent.add(Text(criterion + weight, "cyan"))
         if evidence[0].guideline and not factors:  # the factors repeat the guideline, line by line
-            branch.add(_printable(evidence[0].guideline, "dim"))
+            branch.add(Text(evidence[0].guideline, "dim"))
         for finding in evidence:
             branch.add(_evidence(case, finding))
 
@@ -110,7 +108,7 @@ def _factor(factor: Finding) -> Text:
     test = f": {factor.guideline}" if factor.guideline else ""
     added = f"  (added: {factor.explanation})" if factor.added else ""
     weight = (f"weight {factor.weight:g}{explained}", "bold")
-    return Text.assemble(weight, "  ", _printable(f"{factor.criterion}{test}"), _printable(added, "green"))
+    return Text.assemble(weight, "  ", Text(f"{factor.criterion}{test}"), Text(added, "green"))
 
 
 def _evidence(case: Case, finding: Finding) -> Text:
@@ -121,7 +119,7 @@ def _evidence(case: Case, finding: Finding) -> Text:
         values.append(f"stated certainty {finding.certainty:.2f}")
     coverage = f"  (coverage {finding.coverage:.2f})" if finding.coverage is not None else ""
     explanation = f"  {finding.explanation}" if finding.explanation else ""
-    return Text.assemble(order, (", ".join(values), "bold"), _printable(explanation), (coverage, "dim"))
+    return Text.assemble(order, (", ".join(values), "bold"), Text(explanation), (coverage, "dim"))
 
 
 def _rewritten(correction: Correction) -> str:
@@ -167,8 +165,4 @@ def _grid() -> Table:
 
 
 def _row(grid: Table, name: str, text: str, style: str = "bold") -> None:
-    grid.add_row(_printable(name, style), _printable(text))
-
-
-def _printable(text: str, style: str = "") -> Text:
-    return Text(text.translate(PRINTABLE), style=style)
+    grid.add_row(Text(name, style), Text(text))

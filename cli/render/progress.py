@@ -34,8 +34,8 @@ class BarProgress(Progress):
         self._line_at = self._since = time.monotonic()
         self._downloads: Any = None
         self._bar = Bar(
-            TextColumn(description), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), *columns,
-            TextColumn("{task.fields[note]}"),
+            TextColumn(description, markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), *columns,
+            TextColumn("{task.fields[note]}", markup=False),
             console=errors, disable=quiet or not errors.is_terminal, transient=transient,
         )  # fmt: skip
 
@@ -53,7 +53,7 @@ class BarProgress(Progress):
         self._task = self._bar.add_task("", total=total, completed=done, note="")
 
     def notice(self, text: str) -> None:
-        errors.print(text, markup=False, soft_wrap=True)
+        errors.print(text, soft_wrap=True)
 
     def advance(self, note: str, line: str) -> None:
         """One case more: `note` beside the bar, or where there is no terminal `line` with it, now and then."""
@@ -144,7 +144,8 @@ class PrepareProgress(BarProgress):
 def download_progress(quiet: bool = False) -> Iterator[OnProgress]:
     """A progress bar in bytes, as `get_weights` and the catalogue report it."""
     with Bar(
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"), Remaining(),
+        TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.percentage:>3.0f} %"),
+        Remaining(),
         console=errors, transient=True, disable=quiet or not errors.is_terminal,
     ) as bar:  # fmt: skip
         task = bar.add_task("fetching", total=None)

@@ -4,10 +4,10 @@ import io
 from typing import Any
 
 import pytest
-from rich.console import Console
 from runs import distinct, evaluated
 
 from dicast.cli import render
+from dicast.cli.render.console import CleanConsole
 from dicast.data import Candidate, Case, Correction, Finding, Judged, Scores, Turn, Usage, Verdict, Winner
 from dicast.data.case import Persona, Preference, Review, Reviewer
 
@@ -16,7 +16,7 @@ WIDTH = 72
 
 def printed(renderable: Any, width: int = WIDTH) -> list[str]:
     out = io.StringIO()
-    Console(width=width, file=out, color_system=None, highlight=False).print(renderable)
+    CleanConsole(width=width, file=out, color_system=None).print(renderable)
     return out.getvalue().splitlines()
 
 
@@ -201,7 +201,7 @@ def test_long_texts_stay_whole(count: int) -> None:
 def test_texts_are_neither_markup_nor_steer_the_terminal() -> None:
     case = of_texts("[bold]x[/bold]", "\x1b[2Jy\x07\tz\r\nend", aspect="[link=x]")
     lines = inside(case, Verdict(case_id="c", notes=("[/]",)))
-    assert lines[1:5] == ["aspect   [link=x]", "a        [bold]x[/bold]", "b        �[2Jy�  z", "end"]
+    assert lines[1:5] == ["aspect   [link=x]", "a        [bold]x[/bold]", "b        ␛[2Jy   z", "end"]
     assert "note     [/]" in lines
 
 

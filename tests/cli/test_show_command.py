@@ -66,7 +66,7 @@ def test_show_says_what_was_learnt_and_nothing_else(here, capsys):
         "    2 demos, the first:\n"
         "      request: Name a prime.\n"
         "      response_a: 9\n"
-        "      response_b: �[31m7\n"  # nothing in a file steers the terminal
+        "      response_b: ␛[31m7\n"  # nothing in a file steers the terminal
         "      better: B\n"
         f"{head}"
         "  abstains below certainty 0.7\n"

@@ -1,0 +1,79 @@
+"""What a command says, and its exit code, when it ends by an exception: one line, never a traceback.
+
+An exception that nothing expects is 3 as well: 1 means that a judge is worse, or that a requirement does not hold. Its
+traceback goes to a crash file (`crash_file`); DICAST_DEBUG=1 prints it too.
+"""
+
+import errno
+import io
+import os
+import sys
+import traceback
+from pathlib import Path
+
+import click
+
+from ..errors import DicastError
+from . import output
+from .exit_codes import ERROR, STOPPED
+
+LONGEST = 300  # characters of an unexpected error's message
+PRINTERS = ("click", "rich", "output.py")  # parts of the paths of what writes to standard output
+TOO_MANY_FILES = (errno.EMFILE, errno.ENFILE)
+
+
+def exit_code(failure: BaseException) -> int:
+    """Print the line of an exception that ended a command; the exit code."""
+    if isinstance(failure, BrokenPipeError | SystemExit) and output.reader_has_gone():  # click makes a SystemExit of it
+        return 0
+    if isinstance(failure, click.Abort | KeyboardInterrupt):
+        output.error("stopped.")
+        return STOPPED
+    output.error(_line(failure))
+    return ERROR
+
+
+def _line(failure: BaseException) -> str:
+    if isinstance(failure, click.ClickException):
+        shown = io.StringIO()
+        failure.show(shown)
+        return shown.getvalue().rstrip("\n")
+    if isinstance(failure, DicastError):
+        return f"dicast: {failure}"
+    if type(failure).__module__ == "sqlite3":
+        return f"dicast: a database of answers: {failure}. Make room for it, or set DICAST_HOME to another folder."
+    if isinstance(failure, OSError) and (failure.errno is not None or failure.filename is not None):
+        return _system_line(failure)
+    return _unexpected_line(failure)
+
+
+def _system_line(failure: OSError) -> str:
+    """The line of an error of the operating system."""
+    reason = failure.strerror or str(failure)
+    if _was_printing(failure):
+        output.discard(sys.stdout)
+        return output.FULL.format(reason)
+    where = f"{failure.filename}: " if failure.filename is not None else ""
+    if failure.errno in TOO_MANY_FILES:
+        return f"dicast: {where}{reason}. Raise the limit (ulimit -n), or use fewer --workers."
+    advice = "Give another path, or make room." if where else "Make room, and run the same command again."
+    return f"dicast: {where}{reason}. {advice}"
+
+
+def _was_printing(failure: BaseException) -> bool:
+    """Whether standard output refused the text; standard error refuses in silence."""
+    frames = traceback.extract_tb(failure.__traceback__)
+    return bool(frames) and any(part in PRINTERS for part in Path(frames[-1].filename).parts)
+
+
+def _unexpected_line(failure: BaseException) -> str:
+    from . import crash_file
+
+    if os.environ.get("DICAST_DEBUG") not in (None, "", "0"):
+        output.error("".join(traceback.format_exception(failure)))
+    text = " ".join(str(failure).split())
+    text = text if len(text) <= LONGEST else text[:LONGEST] + " ..."
+    error = f"{type(failure).__name__}: {text}" if text else type(failure).__name__
+    place, path = crash_file.place(failure), crash_file.write(failure)
+    advice = f"The traceback is in {path}" if path else "DICAST_DEBUG=1 prints the traceback"
+    return f"dicast: unexpected error: {error}, at {place} of dicast. {advice}; please report it."
