@@ -50,9 +50,16 @@ class RunError(DeclarationError):
 
 
 class ExecutionError(DicastError):
-    """A judgment failed while running; `reason` is the word an unscored verdict carries."""
+    """A judgment failed while running.
+
+    Attributes:
+        reason: the word that an unscored verdict carries.
+        answers_forgotten: the stage that failed has removed the answers that it could not use from the store, so that
+            the other answers of the judgment can stay there.
+    """
 
     reason: ClassVar[UnscoredReason]
+    answers_forgotten = False
 
 
 class ParseFailure(ExecutionError):

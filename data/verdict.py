@@ -1,11 +1,13 @@
 """A verdict: a judge's answer for one case, its certainty, and the evidence behind it.
 
 A judgment that failed is an unscored verdict with its reason. It is counted, and never taken as wrong or as zero.
+Every verdict can be written to a file and read again: numbers are finite, and texts that a model wrote are encodable.
 """
 
-from typing import Annotated, Literal, Self
+import re
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
 from ..errors import UnscoredReason
 from .case import SWAPPED, Case, Label, Letter, Record
@@ -14,6 +16,17 @@ from .html import html_table
 Order = Literal["ab", "ba"]
 OTHER: dict[Order, Order] = {"ab": "ba", "ba": "ab"}
 Probability = Annotated[float, Field(ge=0, le=1)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+HALF = re.compile("[\ud800-\udfff]")
+
+
+def encodable_text(text: Any) -> Any:
+    """The text with U+FFFD for each half of a UTF-16 pair, as a model's JSON escapes leave it; no file can hold one."""
+    return HALF.sub("\N{REPLACEMENT CHARACTER}", text) if isinstance(text, str) and not text.isascii() else text
+
+
+# The serializer counts as well: a copy of a record is not validated.
+ModelText = Annotated[str, BeforeValidator(encodable_text), PlainSerializer(encodable_text, return_type=str)]
 
 
 class Usage(Record):
@@ -57,18 +70,18 @@ class Finding(Record):
     without scores and distribution is a factor of a guideline.
     """
 
-    criterion: str = Field(description="what was judged")
-    guideline: str = Field(default="", description="how the criterion is judged, in words")
-    weight: float = Field(default=1.0, description="its weight in the verdict")
+    criterion: ModelText = Field(description="what was judged")
+    guideline: ModelText = Field(default="", description="how the criterion is judged, in words")
+    weight: Number = Field(default=1.0, description="its weight in the verdict")
     added: bool = Field(default=False, description="the factor comes from the person's profile")
-    explained_weight: float | None = Field(
+    explained_weight: Number | None = Field(
         default=None, description="the factor's weight by the data set's explanation"
     )
-    member: str = Field(default="", description="the judge of a panel that gave it")
+    member: ModelText = Field(default="", description="the judge of a panel that gave it")
     order: Order | None = Field(
         default=None, description="the order of presentation; None: each candidate was read by itself"
     )
-    scores: tuple[float, ...] | None = Field(default=None, description="one score per candidate")
+    scores: tuple[Number, ...] | None = Field(default=None, description="one score per candidate")
     levels: tuple[tuple[Probability, ...], ...] | None = Field(
         default=None, description="for each candidate the probabilities of the scale's levels, lowest first"
     )
@@ -78,7 +91,7 @@ class Finding(Record):
         description="the probability that the model gave to the offered options; None: the answer was generated",
     )
     certainty: Probability | None = Field(default=None, description="the certainty that the model stated in words")
-    explanation: str = Field(default="", description="the model's reason")
+    explanation: ModelText = Field(default="", description="the model's reason")
 
     @property
     def is_factor(self) -> bool:
@@ -101,12 +114,12 @@ class Correction(Record):
     """A weak candidate rewritten."""
 
     candidate: int = Field(description="the candidate's index")
-    text: str = Field(description="the new text")
-    criteria: tuple[str, ...] = Field(default=(), description="the criteria that the candidate failed")
-    before: float | None = Field(
+    text: ModelText = Field(description="the new text")
+    criteria: tuple[ModelText, ...] = Field(default=(), description="the criteria that the candidate failed")
+    before: Number | None = Field(
         default=None, description="mean score of the old text over all criteria; None: the new text was not judged"
     )
-    after: float | None = Field(default=None, description="mean score of the new text")
+    after: Number | None = Field(default=None, description="mean score of the new text")
 
 
 class Verdict(Record):
@@ -117,16 +130,16 @@ class Verdict(Record):
         default="scored", description="abstained: the certainty is below the judge's threshold; unscored: it failed"
     )
     reason: UnscoredReason | None = Field(default=None, description="why it is unscored")
-    detail: str = Field(default="", description="for an unscored verdict: what happened")
+    detail: ModelText = Field(default="", description="for an unscored verdict: what happened")
     winner: Letter | int | None = Field(default=None, description="a letter for a pair, an index for a choice")
-    scores: tuple[float, ...] | None = Field(default=None, description="one score per candidate, on the judge's scale")
+    scores: tuple[Number, ...] | None = Field(default=None, description="one score per candidate, on the judge's scale")
     distribution: dict[str, Probability] | None = Field(default=None, description="winner -> probability")
     certainty: Probability | None = Field(
         default=None, description="the probability that the verdict is right; calibrated where a head is fitted"
     )
     findings: tuple[Finding, ...] = Field(default=(), description="the evidence")
-    rationale: str = Field(default="", description="the judge's reason in words")
-    notes: tuple[str, ...] = Field(
+    rationale: ModelText = Field(default="", description="the judge's reason in words")
+    notes: tuple[ModelText, ...] = Field(
         default=(), description="what a reader must know of a scored verdict, such as what a cap on words cut away"
     )
     corrections: tuple[Correction, ...] = Field(default=(), description="weak candidates rewritten (Fennec)")
@@ -187,7 +200,9 @@ class Judged(Verdict):
     votes: tuple[Label, ...] = Field(default=(), description="the case's single annotators' labels")
     group: str | None = Field(default=None, description="the case's group")
     aspect: str | None = Field(default=None, description="the case's aspect")
-    systems: tuple[str | None, ...] = Field(default=(), description="the candidates' systems; empty: none is known")
+    systems: tuple[ModelText | None, ...] = Field(
+        default=(), description="the candidates' systems; empty: none is known"
+    )
     lengths: tuple[int, ...] = Field(default=(), description="the candidates' characters")
 
     def swapped(self) -> Self:

@@ -14,10 +14,12 @@ import dspy
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from .answer_parsing import AnswerParsing
+
 WORDS = {str: "text", int: "whole number", float: "number", bool: "true or false"}
 
 
-class CompactAdapter(dspy.JSONAdapter):
+class CompactAdapter(AnswerParsing, dspy.JSONAdapter):
     """JSONAdapter with a short prompt; finetuning data is formatted the same way."""
 
     def format_system_message(self, signature: type[dspy.Signature]) -> str:

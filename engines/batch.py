@@ -16,7 +16,12 @@ from ..errors import RunError
 from .jsonl import ResumableJsonl, sync
 from .parallel import stream
 
-RETRIED = ("infrastructure", "budget")  # reasons of unscored verdicts that say nothing about the case itself
+RETRIED = (
+    "infrastructure",
+    "budget",
+    "internal",
+    "unreadable",
+)  # reasons of unscored verdicts that say nothing about the case itself
 
 
 class RunFolder(ResumableJsonl):

@@ -1,23 +1,26 @@
 """The judge: a `dspy.Module` from a Case to a Verdict, with its structure as saved parameters and an LM per role.
 
-A failed judgment is a verdict too: `unscored`, with the reason. Candidates are shown in one order or both; what is
-shown as A is mapped back before anything is merged, so the merged verdict turns over exactly when the pair does.
+A failed judgment is a verdict too: `unscored`, with the reason, whatever failed. Candidates are shown in one order or
+both; what is shown as A is mapped back before anything is merged, so the merged verdict turns over exactly when the
+pair does.
 """
 
 import asyncio
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..data import Case, Finding, Judged, Persona, Preference, Verdict
 from ..data.case import Profile
 from ..data.task_descriptions import OVERALL
 from ..data.verdict import Order
+from ..engines.answers_used import answers_of_judgment
 from ..engines.ledger import Ledger, charge_to, current_ledger
-from ..errors import BudgetSpent, DeclarationError, ExecutionError
+from ..errors import BudgetSpent, DeclarationError
 from .aggregate import aggregate_findings
 from .delimiters import Fence
+from .firewall import FORGOTTEN, as_failure, sound, unscored
 from .module_base import StagedModule
 
 if TYPE_CHECKING:
@@ -56,11 +59,11 @@ class Judge(StagedModule):
     def pairs_only(self) -> bool:
         return False
 
-    def forward(self, case: Case) -> Verdict:
-        """The verdict of one case; an execution error becomes an unscored verdict.
+    def __call__(self, case: Case) -> Any:
+        """The verdict of one case, with its usage. Whatever fails in `forward` becomes an unscored verdict.
 
         Raises:
-            DeclarationError: the case is not of the judge's kind, or a model cannot be used at all.
+            DeclarationError: the case is not of the judge's kind, or a model cannot be used at all: no case would work.
             BudgetSpent: the run's budget is used up; the case stays unjudged.
         """
         if not isinstance(case, Case):
@@ -71,14 +74,21 @@ class Judge(StagedModule):
                 "Use a judge of single texts (dicast list)."
             )
         ledger = Ledger(parent=current_ledger())
-        with charge_to(ledger):
+        with charge_to(ledger), answers_of_judgment() as answers:
             try:
-                verdict = self.decide(case, self.assess(case))
-            except BudgetSpent:
+                verdict = sound(super().__call__(case), case)
+            except (BudgetSpent, DeclarationError):
                 raise
-            except ExecutionError as error:
-                verdict = Verdict(case_id=case.id, status="unscored", reason=error.reason, detail=str(error))
+            except Exception as error:
+                failure = as_failure(error, f"judge {self.name!r}", type(self).__module__)
+                if failure.reason in FORGOTTEN and not failure.answers_forgotten:
+                    answers.forget()  # or the next run would be given the same answers
+                verdict = unscored(case, failure)
         return verdict.model_copy(update={"usage": ledger.total})
+
+    def forward(self, case: Case) -> Verdict:
+        """The verdict of one case, without usage; the judge is called, not this."""
+        return self.decide(case, self.assess(case))
 
     async def aforward(self, case: Case) -> Verdict:
         """`forward` in a thread: sync and async calls then share DSPy's cache, whose keys differ between the two."""

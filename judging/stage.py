@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 import dspy
 from dspy.adapters.decision import record_evidence
@@ -22,16 +23,19 @@ from dspy.utils import exceptions as lm_errors
 
 from ..data.refusal_detection import is_refusal
 from ..engines.adapter import CompactAdapter
+from ..engines.answer_parsing import PlainAdapter
+from ..engines.answers_used import answers_of_judgment
 from ..engines.ledger import stage_of_calls
 from ..engines.models import get_lm
 from ..engines.parallel import concurrently
 from ..engines.token_probabilities import ProbabilityLM, YesNoLM, options_of
-from ..errors import ContextOverflow, Infrastructure, ModelError, ParseFailure, Refusal
+from ..errors import ContextOverflow, Infrastructure, ModelError, ParseFailure, Refusal, Unreadable
 from .delimiters import with_fence_note
 
 SAMPLING_TEMPERATURE, SAMPLING_TOP_P = 0.7, 0.95  # arXiv 2406.11657, section 4; also of a second try
 NESTED_SAMPLES = 1000  # the samples and attempts that one sample may hold
-# These need another model string, key or account: a retry cannot help, and every other case would fail too.
+# These need another model string, key or account: a retry cannot help, and every other case would fail too, unless the
+# model has answered before.
 PERMANENT_ERRORS = (
     lm_errors.LMAuthError,
     lm_errors.LMBillingError,
@@ -39,6 +43,8 @@ PERMANENT_ERRORS = (
     lm_errors.LMUnsupportedModelError,
     lm_errors.LMUnsupportedFeatureError,
 )
+
+_answering: WeakSet[Any] = WeakSet()  # LMs that have answered in this process
 
 Result = TypeVar("Result")
 
@@ -161,9 +167,20 @@ class Stage(dspy.Module):
         request |= ({"signature": signature} if signature else {}) | (
             {"demos": list(demos)} if demos is not None else {}
         )
-        with stage_of_calls(self.role) as ledger, ledger.open_call(), dspy.context(disable_history=True):
+        with (
+            stage_of_calls(self.role) as ledger,
+            ledger.open_call(),
+            dspy.context(disable_history=True),
+            answers_of_judgment() as answers,
+        ):
             try:
-                return self._read(lm, request) if reads_probabilities(form) else self._write(lm, request)
+                prediction = self._read(lm, request) if reads_probabilities(form) else self._write(lm, request)
+                _answering.add(lm)
+                return prediction
+            except (ParseFailure, Refusal, Unreadable) as error:
+                answers.forget()
+                error.answers_forgotten = True
+                raise
             except lm_errors.LMNotConfiguredError as error:
                 keys = " or ".join(getattr(error, "env_keys", ()) or ("the provider's key",))
                 raise ModelError(
@@ -173,6 +190,8 @@ class Stage(dspy.Module):
                 text = _one_line(error)
                 if isinstance(error, lm_errors.LMAuthError) and not self.trusted:
                     text += f" A judge file names this address, so no key was sent. To send it: --lm {self.model}"
+                if lm in _answering:  # it works: one odd reply, or an account that has just run dry
+                    raise Infrastructure(f"stage {self.role!r}, model {lm.model!r}: {text}") from error
                 raise ModelError(f"model {lm.model!r}: {text}") from error
             except lm_errors.ContextWindowExceededError as error:
                 raise ContextOverflow(f"stage {self.role!r}: {_one_line(error)}") from error
@@ -199,7 +218,7 @@ class Stage(dspy.Module):
         trace.append((self.ask, inputs, dspy.Prediction(**outputs)))
 
     def _write(self, lm: Any, request: dict[str, Any]) -> dspy.Prediction:
-        adapter = CompactAdapter() if lm.supports_response_schema else dspy.ChatAdapter(use_json_adapter_fallback=False)
+        adapter = CompactAdapter() if lm.supports_response_schema else PlainAdapter()
         problem: Exception | None = None
         for attempt in range(self.attempts):
             try:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ..data import Case, Judged
-from ..engines.batch import RunFolder, read_verdicts, run_cases
-from ..errors import Infrastructure
+from ..engines.batch import RETRIED, RunFolder, read_verdicts, run_cases
+from ..errors import ExecutionError, Infrastructure, Internal, Unreadable
 from ..judging.heads import Head
 from ..judging.judge import Judge
 from ..judging.judge_record import to_record
@@ -72,6 +72,7 @@ class Evidence:
         Raises:
             Interrupted: the compilation was stopped before all cases were judged.
             Infrastructure: the server failed at every case, twice; or see `engines.batch.run_cases`.
+            Unreadable, Internal: no case could be read or judged.
             BudgetSpent: see there.
         """
         judge = without_head(judge)
@@ -81,8 +82,8 @@ class Evidence:
             recorded = self._record(judge, cases, folder)
             if any(map(_failed_on_server, recorded)):
                 recorded = self._record(judge, cases, folder)  # a second run judges the failed cases again
-            if recorded and all(map(_failed_on_server, recorded)):
-                raise Infrastructure(recorded[0].detail)
+            if recorded and all(judged.reason in RETRIED for judged in recorded):
+                raise _failure_of(recorded[0])
             for judged in recorded:
                 verdicts.setdefault(judged.case_id, judged)
         return [verdicts[case.id] for case in cases]
@@ -162,3 +163,10 @@ def with_head(judge: Judge, head: Head) -> Judge:
 
 def _failed_on_server(judged: Judged) -> bool:
     return judged.reason == "infrastructure"
+
+
+def _failure_of(judged: Judged) -> ExecutionError:
+    """Why no case could be judged."""
+    kinds: tuple[type[ExecutionError], ...] = (Infrastructure, Unreadable, Internal)
+    kind = next((kind for kind in kinds if kind.reason == judged.reason), Infrastructure)
+    return kind(f"no case could be judged; the first one: {judged.detail}")

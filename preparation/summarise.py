@@ -9,7 +9,6 @@ from functools import partial
 import dspy
 
 from ..data import Case
-from ..data.case import encodable
 from ..data.profiles import count_words
 from ..data.refusal_detection import is_refusal
 from ..engines.parallel import concurrently
@@ -22,6 +21,7 @@ from .base import Preparation, rewritten, texts_of
 from .registry import register
 
 TOKENS_A_WORD = 4  # room for long words and other scripts
+DAMAGED = "\N{REPLACEMENT CHARACTER}"
 
 
 @register(
@@ -66,9 +66,11 @@ class Summarise(Preparation):
 
 def _check(text: str, prediction: dspy.Prediction) -> None:
     """Raises ValueError for a summary that cannot stand for the text."""
-    summary = encodable(unfenced(prediction.summary))
+    summary = unfenced(prediction.summary)
     if not summary:
         raise ValueError("the summary is empty")
+    if DAMAGED in summary and DAMAGED not in text:
+        raise ValueError(f"the summary holds a damaged character ({summary!r})")
     if count_words(summary) >= count_words(text):
         raise ValueError(f"the summary has {count_words(summary)} words, the text {count_words(text)}")
     if is_refusal(summary) and not is_refusal(text):

@@ -13,7 +13,8 @@ from ..engines.jsonl import ResumableJsonl
 from ..engines.ledger import Budget, Ledger, charge_to
 from ..engines.models import Roles
 from ..engines.parallel import stream
-from ..errors import BudgetSpent, ExecutionError, RunError
+from ..errors import BudgetSpent, DeclarationError, ExecutionError, RunError
+from ..judging.firewall import as_failure
 from ..preparation.registry import build_preparation
 from .case_source import Cases, case_source
 from .interrupts import delayed_interrupt
@@ -54,6 +55,14 @@ class PrepareRun:
     @property
     def bad_rows_path(self) -> Path:
         return self.out.with_suffix(".bad_rows.jsonl")
+
+
+@dataclass(frozen=True)
+class PreparedLine:
+    """A prepared case as a line of the file."""
+
+    case_id: str
+    text: str
 
 
 class PreparedCases(ResumableJsonl):
@@ -130,13 +139,14 @@ def prepare(
     file, ledger, message = PreparedCases(path), Ledger(budget=as_budget(budget)), ""
     stop = stop or threading.Event()
 
-    def attempt(case: Case) -> Case | ExecutionError:
+    def attempt(case: Case) -> PreparedLine | ExecutionError:
         try:
-            return program(case)  # type: ignore[no-any-return]
-        except BudgetSpent:
+            prepared: Case = program(case)
+            return PreparedLine(prepared.id, prepared.model_dump_json())
+        except (BudgetSpent, DeclarationError):
             raise
-        except ExecutionError as error:
-            return error
+        except Exception as error:
+            return as_failure(error, f"preparation {program.name!r}")
 
     prepare_models(program, progress=progress)
     failures, bad_rows = _Failures(file.rejects), Rejects(path.with_suffix(".bad_rows.jsonl"))
@@ -156,7 +166,7 @@ def prepare(
                     if isinstance(result, ExecutionError):
                         failures.add(case.id, result)
                     else:
-                        file.add(lines, result.id, result.model_dump_json())
+                        file.add(lines, result.case_id, result.text)
                     progress.prepared(failures.count)
             except BudgetSpent as error:
                 message = str(error)
@@ -180,5 +190,5 @@ class _Failures:
         self.count += 1
 
 
-def _server_failure(result: Case | ExecutionError) -> str:
+def _server_failure(result: PreparedLine | ExecutionError) -> str:
     return str(result) if isinstance(result, ExecutionError) and result.reason == "infrastructure" else ""
