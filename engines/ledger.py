@@ -63,6 +63,12 @@ class Ledger:
         with self._lock:
             return sum(self.stages.values(), Usage())
 
+    @property
+    def deadline(self) -> float:
+        """The monotonic time at which the minutes of the budget, or of a parent's, are used up; infinity without."""
+        after = self.parent.deadline if self.parent is not None else math.inf
+        return after if self.budget.minutes is None else min(after, self._started + 60 * self.budget.minutes)
+
     @contextmanager
     def open_call(self) -> Iterator[None]:
         """A call in progress. It waits while the calls in progress could use up the budget, so that no more calls are
@@ -142,3 +148,9 @@ def current_ledger() -> Ledger | None:
     """The ledger that this context is charged to."""
     account = _account.get()
     return account[0] if account else None
+
+
+def current_deadline() -> float:
+    """The monotonic time at which the minutes of this context's budget are used up; infinity without such a limit."""
+    ledger = current_ledger()
+    return math.inf if ledger is None else ledger.deadline

@@ -1,7 +1,8 @@
 """The LM that judges call: a `dspy.LM` with metered and rate-limited calls; equal calls in flight are made once.
 
-`Transport` is a DSPy engine (one attempt: `complete(Request) -> Response`) around a native lm15 or LiteLLM engine. It
-charges usage to the context's ledger and adapts concurrency; DSPy keeps retries and the cache. The LM's model id
+`Transport` is a DSPy engine (`complete(Request) -> Response`) around a native lm15 or LiteLLM engine. It bounds the
+time of a call, asks again after failures that pass, charges usage to the context's ledger and adapts concurrency; DSPy
+has the cache. The LM's model id
 includes the endpoint, because DSPy's cache key does not hold `api_base`.
 """
 
@@ -18,8 +19,11 @@ from dspy.clients.costs import estimate_cost
 from dspy.lm15 import ProviderError, RateLimitError, Request, Response, ServerError
 
 from ..data import Usage
-from .ledger import charge
+from .ledger import charge, current_deadline
 from .limiter import Limiter
+from .pace import TIMEOUT, current_pace
+from .retries import ATTEMPTS, NoAnswerInTime, with_retries
+from .timed_engine import TimedEngine
 
 
 class Transport:
@@ -30,12 +34,28 @@ class Transport:
         wire_model: the model string that `inner` expects.
         pricing: the provider whose price list applies; None when calls cost nothing or have no known price.
         schema: the server enforces a JSON schema (`response_format`).
-        max_in_flight: most requests in flight at a time.
+        max_in_flight: most requests in flight at a time; None: as many as the run allows (`--in-flight`).
+        timeout: seconds until the first byte of an answer where the run says none (`--timeout`); an engine that is
+            no `TimedEngine` is left at twice this time.
+        attempts: requests for one answer at most.
     """
 
-    def __init__(self, inner: Any, *, wire_model: str, pricing: str | None, schema: bool, max_in_flight: int) -> None:
+    def __init__(
+        self,
+        inner: Any,
+        *,
+        wire_model: str,
+        pricing: str | None,
+        schema: bool,
+        max_in_flight: int | None = None,
+        timeout: float = TIMEOUT,
+        attempts: int = ATTEMPTS,
+    ) -> None:
         self.inner, self.wire_model, self.pricing = inner, wire_model, pricing
-        self.limiter = Limiter(max_in_flight)
+        self.limiter, self._most_attempts = Limiter(max_in_flight), attempts
+        self._timed = (
+            inner if isinstance(inner, TimedEngine) else TimedEngine(lambda seconds: inner, timeout, renew=False)
+        )
         self.supports_response_schema = schema
         self.supported_params = {"temperature", "max_tokens", "top_p", "logprobs", "top_logprobs"}
         if schema:
@@ -48,12 +68,23 @@ class Transport:
         return getattr(self._attempts, "count", 0)
 
     def complete(self, request: Request) -> Response:
-        self._attempts.count = self.attempts + 1
         wire = _with_model(request, self.wire_model)
-        with self.limiter.slot():
+        response, seconds = with_retries(lambda: self._attempt(wire, request.model), self._most_attempts)
+        charge(self._usage(response, wire, seconds))
+        return response
+
+    def _attempt(self, wire: Request, model: str) -> tuple[Response, float]:
+        """The answer to one request, and the seconds that it took."""
+        pace = current_pace()
+        self.limiter.allow(pace.in_flight)
+        with self.limiter.slot(current_deadline()) as has_slot:
+            if not has_slot:
+                raise NoAnswerInTime("the minutes of the budget are used up.")
+            self._attempts.count = self.attempts + 1
             started = time.perf_counter()
             try:
-                response = self.inner.complete(wire)
+                with pace.requests.sent(model):
+                    response = self._timed.complete(wire)
             except RateLimitError:
                 self.limiter.refused()
                 raise
@@ -61,10 +92,8 @@ class Transport:
                 if type(error) is ProviderError and error.status == 200:
                     raise ServerError(error.message) from error  # a broken reply, such as a gateway's: retried
                 raise
-            seconds = time.perf_counter() - started
-        self.limiter.answered()
-        charge(self._usage(response, wire, seconds))
-        return response
+            self.limiter.answered()
+        return response, time.perf_counter() - started
 
     def _usage(self, response: Response, request: Request, seconds: float) -> Usage:
         cost = None
@@ -81,7 +110,7 @@ class Transport:
         )
 
     def close(self) -> None:
-        self.inner.close()
+        self._timed.close()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self  # DSPy's optimizers deep-copy programs; a connection is shared, never copied
@@ -90,8 +119,8 @@ class Transport:
 class MeteredLM(dspy.LM):
     """A `dspy.LM` on a Transport: equal calls in flight are made once, cache hits are counted as such."""
 
-    def __init__(self, identity: str, transport: Transport, *, cache: bool = True, num_retries: int = 4) -> None:
-        super().__init__(identity, engine=transport, cache=cache, num_retries=num_retries)
+    def __init__(self, identity: str, transport: Transport, *, cache: bool = True) -> None:
+        super().__init__(identity, engine=transport, cache=cache, num_retries=0)  # the transport asks again
         self.transport = transport
         self._flights: dict[str, threading.Event] = {}
         self._flights_lock = threading.Lock()

@@ -196,6 +196,7 @@ class Stage(dspy.Module):
             except lm_errors.ContextWindowExceededError as error:
                 raise ContextOverflow(f"stage {self.role!r}: {_one_line(error)}") from error
             except lm_errors.LMError as error:
+                ledger.check()  # a call that the end of the budget has ended
                 raise Infrastructure(f"stage {self.role!r}, model {lm.model!r}: {_one_line(error)}") from error
 
     def _read(self, lm: Any, request: dict[str, Any]) -> dspy.Prediction:

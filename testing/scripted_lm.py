@@ -43,8 +43,8 @@ class ScriptedLM(MeteredLM):
     ) -> None:
         self._script = _Script(answer)
         name = f"scripted/{next(_numbers)}"  # a name for each, so that DSPy's cache keeps two of them apart
-        transport = Transport(self._script, wire_model=name, pricing=None, schema=schema, max_in_flight=8)
-        super().__init__(name, transport, cache=cache, num_retries=0)
+        transport = Transport(self._script, wire_model=name, pricing=None, schema=schema, attempts=1)
+        super().__init__(name, transport, cache=cache)
 
     @property
     def requests(self) -> list[Request]:

@@ -2,22 +2,24 @@
 
 import os
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ...errors import ModelError
 from ..engine import Engine, register
 from ..model_string import ModelString, default_endpoint
+from ..pace import TIMEOUT
 from ..weights import OnProgress
 
 if TYPE_CHECKING:
     from dspy.clients.engines.lm15_engine import LM15Engine
 
     from ..lm import Transport
+    from ..timed_engine import TimedEngine
 
-MAX_IN_FLIGHT = 32  # requests at once to one server; 429 answers lower it
-CONNECT_TIMEOUT = 5.0  # seconds
-TIMEOUT = 600.0  # seconds without a byte from the server
+CONNECT_TIMEOUT = 10.0  # seconds
+PROBE_TIMEOUT = 5.0  # seconds; of the connection before the first case
+CONNECTIONS = 2048  # more than are ever in flight
 
 
 @register
@@ -38,7 +40,7 @@ class EndpointEngine(Engine):
         may_see_key = trusted or model.endpoint == default_endpoint(model.provider)
         key = os.environ.get(f"{model.provider.upper()}_API_KEY") if may_see_key else None
         engine, wire_model = openai_engine(model.endpoint, key), f"endpoint/{model.model}"
-        return Transport(engine, wire_model=wire_model, pricing=None, schema=True, max_in_flight=MAX_IN_FLIGHT)
+        return Transport(engine, wire_model=wire_model, pricing=None, schema=True)
 
     def prepare(self, model: ModelString, progress: OnProgress) -> None:
         """Open a connection to the server, so that a wrong address is found before the first case."""
@@ -46,7 +48,7 @@ class EndpointEngine(Engine):
         address = urlsplit(model.endpoint)
         port = address.port or (443 if address.scheme == "https" else 80)
         try:
-            socket.create_connection((str(address.hostname), port), timeout=CONNECT_TIMEOUT).close()
+            socket.create_connection((str(address.hostname), port), timeout=PROBE_TIMEOUT).close()
         except OSError as error:
             raise ModelError(
                 f"model {model.identity!r}: nothing answers at {model.endpoint} ({error}). Start the server or fix "
@@ -54,10 +56,15 @@ class EndpointEngine(Engine):
             ) from None
 
 
-def openai_engine(url: str, key: str | None) -> "LM15Engine":
-    """DSPy's native engine for one OpenAI-compatible address, with this key alone."""
+def openai_engine(url: str, key: str | None, timeout: float = TIMEOUT) -> "TimedEngine":
+    """DSPy's native engine for one OpenAI-compatible address, with this key alone.
+
+    Args:
+        timeout: seconds until the first byte of an answer, where the run does not say.
+    """
     from dspy import lm15
-    from dspy.clients.engines.lm15_engine import LM15Engine
+
+    from ..timed_engine import TimedEngine
 
     definition = lm15.ProviderDefinition.chat(
         lm15.AccessPolicy(
@@ -69,9 +76,18 @@ def openai_engine(url: str, key: str | None) -> "LM15Engine":
         compat=lm15.OpenAIChatCompat(instruction_role="system", max_tokens_field="max_tokens", json_schema="send"),
         placeholder_key="none",
     )
-    config = lm15.RouterConfig(
-        providers=(definition,),
-        api_keys={"endpoint": key} if key else None,
-        timeouts=lm15.Timeouts(read=TIMEOUT, write=TIMEOUT, pool=TIMEOUT),
-    )
-    return LM15Engine(config)
+    keys = {"endpoint": key} if key else None
+    return TimedEngine(lambda seconds: native_engine(seconds, providers=(definition,), api_keys=keys), timeout)
+
+
+def native_engine(timeout: float, **options: Any) -> "LM15Engine":
+    """DSPy's native engine, which waits so many seconds for a byte.
+
+    Args:
+        options: of lm15's `RouterConfig`.
+    """
+    from dspy import lm15
+    from dspy.clients.engines.lm15_engine import LM15Engine
+
+    waits = lm15.Timeouts(connect=min(timeout, CONNECT_TIMEOUT), read=timeout, write=timeout, pool=timeout)
+    return LM15Engine(lm15.RouterConfig(timeouts=waits, max_connections=CONNECTIONS, **options))

@@ -1,12 +1,14 @@
 """Hosted providers as LiteLLM writes them; DSPy's native route where there is one."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...errors import ModelError
 from ..engine import Engine, register
 from ..keys import address_of
 from ..model_string import DEFAULT_MODEL, ModelString, check_address
-from .endpoint import MAX_IN_FLIGHT, TIMEOUT
+from ..pace import TIMEOUT
+from .endpoint import native_engine
 
 if TYPE_CHECKING:
     from ..lm import Transport
@@ -34,22 +36,19 @@ class HostedEngine(Engine):
         import dspy
         from dspy import lm15
         from dspy.clients.engines.litellm_engine import LiteLLMEngine
-        from dspy.clients.engines.lm15_engine import LM15Engine
 
         from ..lm import Transport
+        from ..timed_engine import TimedEngine
 
         name = model.identity
-        native = LM15Engine(lm15.RouterConfig(timeouts=lm15.Timeouts(read=TIMEOUT, write=TIMEOUT, pool=TIMEOUT)))
-        engine: object
+        build: Callable[[float], object] = native_engine
         try:
-            pricing = native.resolve(name).provider
-            engine = native
+            pricing = native_engine(TIMEOUT).resolve(name).provider
         except lm15.LM15Error:
-            pricing = model.provider
-            engine = LiteLLMEngine(timeout=TIMEOUT)
+            pricing, build = model.provider, lambda seconds: LiteLLMEngine(timeout=seconds)
             _check_litellm_knows(name)
         schema = bool(dspy.LM(name).supports_response_schema)
-        return Transport(engine, wire_model=name, pricing=pricing, schema=schema, max_in_flight=MAX_IN_FLIGHT)
+        return Transport(TimedEngine(build, TIMEOUT), wire_model=name, pricing=pricing, schema=schema)
 
 
 def _check_litellm_knows(model: str) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import DeclarationError, ModelError
 from ..engine import Engine, register
 from ..model_string import ModelString
+from ..pace import LOCAL_TIMEOUT
 from ..quick_digest import quick_digest
 from ..weights import OnProgress, find_weights, get_weights
 from .endpoint import openai_engine
@@ -49,7 +50,7 @@ class LocalEngine(Engine):
         from ..lm import Transport
 
         server = serve(_file(model) if model.model.endswith(".gguf") else get_weights(model.model))
-        engine, wire_model = openai_engine(server.url, server.key), f"endpoint/{model.model}"
+        engine, wire_model = openai_engine(server.url, server.key, LOCAL_TIMEOUT), f"endpoint/{model.model}"
         return Transport(engine, wire_model=wire_model, pricing=None, schema=True, max_in_flight=server.slots)
 
     def prepare(self, model: ModelString, progress: OnProgress) -> None:

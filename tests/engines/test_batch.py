@@ -282,7 +282,7 @@ def test_concurrency_falls_when_a_server_refuses(tmp_path):
         limiter = get_lm(f"openai/refusing@{server.url}").transport.limiter
     assert set(ids(tmp_path).values()) == {1}
     assert all(judged.status == "scored" for judged in read_verdicts(tmp_path))
-    assert limiter.limit < limiter.max_in_flight
+    assert limiter.limit < limiter.bound
 
 
 def test_equal_calls_in_flight_are_made_once():

@@ -64,7 +64,7 @@ def test_after_a_refusal_half_as_many_are_in_flight() -> None:
 
 def test_after_the_work_no_slot_is_held() -> None:
     limiter = Limiter(3)
-    most_at_once(limiter, limiter.max_in_flight, threads=10)
+    most_at_once(limiter, 3, threads=10)
     assert limiter.in_flight == 0
 
 
@@ -116,19 +116,26 @@ def test_the_limit_never_falls_below_one(clock: Clock) -> None:
     assert most_at_once(limiter, 1, threads=4, rounds=2) == 1
 
 
-def test_answers_raise_the_limit_again(clock: Clock) -> None:
+def answer(limiter: Limiter, times: int = 1) -> None:
+    """So many answers while as many requests as allowed are in flight."""
+    for _ in range(times):
+        limiter.in_flight = int(limiter.limit)
+        limiter.answered()
+    limiter.in_flight = 0
+
+
+def test_after_a_refusal_answers_raise_the_limit_slowly(clock: Clock) -> None:
     limiter = Limiter(8)
     limiter.refused()
     before = limiter.limit
-    limiter.answered()
+    answer(limiter)
     assert limiter.limit == before + 1 / before
 
 
 def test_as_many_answers_as_the_limit_raise_it_by_about_one(clock: Clock) -> None:
     limiter = Limiter(32)
     limiter.refused()
-    for _ in range(16):
-        limiter.answered()
+    answer(limiter, 16)
     assert limiter.limit == pytest.approx(17, abs=0.05)
 
 
@@ -137,8 +144,7 @@ def test_a_server_that_recovers_gets_all_requests_again(clock: Clock) -> None:
     for _ in range(5):
         clock.now += 1
         limiter.refused()
-    for _ in range(100):
-        limiter.answered()
+    answer(limiter, 100)
     assert limiter.limit == 8
     assert most_at_once(limiter, 8) == 8
 
@@ -147,8 +153,48 @@ def test_the_limit_never_leaves_its_bounds(clock: Clock) -> None:
     random, limiter = np.random.default_rng(0), Limiter(6)
     for _ in range(1000):
         clock.now += random.exponential(0.4)
-        limiter.refused() if random.random() < 0.3 else limiter.answered()
+        limiter.refused() if random.random() < 0.3 else answer(limiter)
         assert 1 <= limiter.limit <= 6
+
+
+def test_without_a_refusal_the_limit_doubles_with_each_round(clock: Clock) -> None:
+    limiter = Limiter()
+    start = limiter.bound
+    limiter.allow(10 * start)
+    answer(limiter, start)
+    assert limiter.limit == 2 * start
+    answer(limiter, 100 * start)
+    assert limiter.limit == 10 * start
+
+
+def test_a_limit_that_is_not_reached_does_not_grow() -> None:
+    limiter = Limiter()
+    limiter.allow(256)
+    before = limiter.limit
+    for _ in range(100):
+        with limiter.slot():
+            limiter.answered()
+    assert limiter.limit == before
+
+
+def test_what_a_server_takes_is_not_passed() -> None:
+    limiter = Limiter(4)
+    limiter.allow(64)
+    answer(limiter, 100)
+    assert limiter.limit == 4
+    limiter.allow(2)
+    assert most_at_once(limiter, 2) == 2
+
+
+def test_no_slot_is_waited_for_past_the_deadline() -> None:
+    limiter = Limiter(1)
+    with limiter.slot():
+        with limiter.slot(time.monotonic() + 0.05) as has_slot:
+            assert not has_slot
+        assert limiter.in_flight == 1
+    with limiter.slot(time.monotonic() - 1) as has_slot:
+        assert not has_slot
+    assert limiter.in_flight == 0
 
 
 def test_an_answer_lets_a_waiting_request_go(clock: Clock) -> None:

@@ -122,8 +122,8 @@ def test_a_provider_without_a_native_route_goes_through_litellm(tmp_path):
         "for readout in ('generate', 'probability'):\n"
         "    verdict = dicast.judge('direct', lm='lm_studio/m', readout=readout, evidence='pairwise')(case)\n"
         "    assert (verdict.status, verdict.usage.calls) == ('scored', 2), verdict\n"
-        "from dicast.engines.models import get_lm\n"
-        "print(type(get_lm('lm_studio/m').transport.inner).__name__)\n"
+        "import sys\n"
+        "print('litellm.main' in sys.modules)\n"
     )
     with MockServer() as server:
         environment = {"LM_STUDIO_API_BASE": server.url, "LM_STUDIO_API_KEY": "x", "DSPY_CACHEDIR": str(tmp_path)}
@@ -131,5 +131,5 @@ def test_a_provider_without_a_native_route_goes_through_litellm(tmp_path):
             [sys.executable, "-c", code], env=os.environ | environment, capture_output=True, text=True
         )
     assert result.returncode == 0, result.stderr
-    assert result.stdout.strip() == "LiteLLMEngine"
+    assert result.stdout.strip() == "True"
     assert server.request_counts.total() == 4
