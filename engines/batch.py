@@ -13,9 +13,11 @@ from typing import Any
 
 from ..data import Case, Judged, Verdict
 from ..errors import RunError
+from ..parsing import parse_record_json
 from .jsonl import ResumableJsonl, sync
 from .parallel import stream
 
+DELETE = "Delete the line; the case is judged again."
 RETRIED = (
     "infrastructure",
     "budget",
@@ -69,15 +71,10 @@ def read_verdicts(folder: Path) -> Iterator[Judged]:
     path = folder / "verdicts.jsonl"
     if not path.exists():
         raise RunError(f"{folder}: has no verdicts.jsonl, so it is not a run folder. Name the --out of a run.")
-    with path.open(encoding="utf-8") as file:
+    with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
-            try:
-                yield Judged.model_validate_json(line)
-            except ValueError as error:
-                reason = str(error).splitlines()[0]
-                raise RunError(
-                    f"{path} line {number}: not a verdict ({reason}). Delete the line; the case is judged again."
-                ) from None
+            where = f"{path} line {number}: not a verdict"
+            yield parse_record_json(Judged, line, where, error=RunError, advice=DELETE)
 
 
 def run_cases(

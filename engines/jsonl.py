@@ -16,8 +16,8 @@ from filelock import FileLock, Timeout
 
 from ..data import Case
 from ..errors import RunError
+from .manifest import FORMAT, read_manifest_file
 
-FORMAT = 1
 SYNC_EVERY = 5.0  # seconds between forced writes to the disk, against a power cut
 
 
@@ -116,21 +116,12 @@ class ResumableJsonl:
 
     def read_manifest(self) -> dict[str, Any]:
         """The manifest; raises RunError when it is missing, damaged, or of an unknown format."""
-        try:
-            manifest: dict[str, Any] = json.loads(self.manifest.read_text(encoding="utf-8"))
-            number, _ = manifest.get("format"), manifest["identity"].items()
-        except FileNotFoundError:
+        if not self.manifest.exists():
             raise RunError(
                 f"{self.location}: has no manifest {self.manifest.name} that says how it was written. "
                 "Give another path."
-            ) from None
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise RunError(
-                f"{self.manifest}: is not a manifest ({error}). Delete {self.location} and run again."
-            ) from None
-        if number != FORMAT:
-            raise RunError(f"{self.manifest}: format {number!r} is not {FORMAT}. Use the dicast that wrote it.")
-        return manifest
+            )
+        return read_manifest_file(self.manifest, self.lines)
 
 
 @contextmanager

@@ -6,13 +6,17 @@ when the judge has been tested, so that until then the next session continues th
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ..engines.jsonl import write_whole
 from ..errors import RunError
+from ..parsing import explain, read_object, shown
 
+AGAIN = "Delete the file, and the step runs again."
+RESTORE = "Restore the file from a copy, or give another --out and keep this folder: its evidence/ holds the verdicts."
 FORMAT = 2  # of the files in a compilation's folder; another one is refused
 IDENTITY, SPENT = "compile.json", "spent.json"
 
@@ -41,22 +45,20 @@ class Checkpoints:
         if not path.exists():
             write_whole(path, _lines({"format": FORMAT, "identity": identity}))
             return
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            before, version = content["identity"], content["format"]
-        except (ValueError, KeyError, TypeError):
-            raise RunError(f"{path}: is damaged. Delete the folder and compile again.") from None
-        if version != FORMAT:
+        content = read_object(path, error=RunError, advice=RESTORE, nan=True)
+        if (version := content.get("format")) != FORMAT:
             raise RunError(f"{folder}: {other_format(version)} Give another --out, or delete the folder.")
+        if not isinstance(before := content.get("identity"), dict):
+            raise RunError(f"{path}: field 'identity' is {shown(before)}. {RESTORE}")
         then, now = _flat(before), _flat(identity)
         changed = [name for name in then | now if then.get(name) != now.get(name)]
         if changed and not any(verdicts.stat().st_size for verdicts in folder.glob("evidence/*/verdicts.jsonl")):
             (folder / "split.json").unlink(missing_ok=True)
             write_whole(path, _lines({"format": FORMAT, "identity": identity}))
         elif changed:
-            name = changed[0]
+            name, (old, new) = changed[0], (repr(values.get(changed[0])) for values in (then, now))
             raise RunError(
-                f"{folder}: holds a compilation with {name} = {then.get(name)!r}, now it is {now.get(name)!r}. "
+                f"{folder}: holds a compilation with {name} = {old}, now it is {new}. "
                 "Give another --out, or delete the folder."
             )
 
@@ -78,13 +80,19 @@ class Checkpoints:
                 self._provisional[name] = result
                 return result
             write_whole(path, _lines(result))
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
-            content = None
-        if not isinstance(content, dict) or not content:
-            raise RunError(f"{path}: is damaged. Delete the file, and the step runs again.")
+        content = read_object(path, error=RunError, advice=AGAIN, nan=True)
+        if not content:
+            raise RunError(f"{path}: is empty. {AGAIN}")
         return content
+
+    @contextmanager
+    def reading(self, name: str) -> Iterator[None]:
+        """Raises RunError, which names the step's file, where its content is not what the code inside expects."""
+        try:
+            yield
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            reason = explain(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+            raise RunError(f"{self.folder / name}.json: is damaged ({reason}). {AGAIN}") from None
 
     def settle(self) -> None:
         """Write the provisional results: the judge that was tested is built from them."""

@@ -154,10 +154,12 @@ class Compiler:
             parts = split(self.cases, parts=self.recipe.parts.proportions(self._certifiable), seed=self.recipe.seed)
             return {name: [case.id for case in part] for name, part in parts.items()}
 
-        parts = {
-            name: [by_id[case_id] for case_id in ids]
-            for name, ids in self.checkpoints.once("split", ids_by_part).items()
-        }
+        content = self.checkpoints.once("split", ids_by_part)
+        with self.checkpoints.reading("split"):
+            parts = {name: [by_id[case_id] for case_id in ids] for name, ids in content.items()}
+            missing = {"train", "select", "test"} - parts.keys()
+            if missing:
+                raise LookupError(min(missing))
         self.progress.step("split", ", ".join(f"{name} {len(part)}" for name, part in parts.items()))
         return parts
 
@@ -198,13 +200,16 @@ class Compiler:
             candidates = [candidate.model_dump() for candidate in result.candidates]
             return {"head": result.head.model_dump(mode="json"), "candidates": candidates}
 
+        name = f"head-{digest(identity(judge))}"
         try:
-            content = self.checkpoints.once(f"head-{digest(identity(judge))}", fitted)
+            content = self.checkpoints.once(name, fitted)
         except TooFewVerdicts as error:
             self.progress.step("head", f"left out: {error}")
             return judge
-        self.progress.step("head", f"fitted to {content['head']['n']} cases: {content['head']['fitted']}")
-        self._best = with_head(judge, HEAD.validate_python(content["head"]))
+        with self.checkpoints.reading(name):
+            head = HEAD.validate_python(content["head"])
+        self.progress.step("head", f"fitted to {head.n} cases: {head.fitted}")
+        self._best = with_head(judge, head)
         return self._best
 
     def _certified(self, judge: Judge) -> Certificate | None:
@@ -223,7 +228,9 @@ class Compiler:
                 *sides, groups=[case.split_key for case in part], seed=self.recipe.seed, **levels
             ).model_dump(mode="json")
 
-        certificate = Certificate.model_validate(self.checkpoints.once("certificate", certified))
+        content = self.checkpoints.once("certificate", certified)
+        with self.checkpoints.reading("certificate"):
+            certificate = Certificate.model_validate(content)
         self.progress.step("certify", certificate.summary())
         return certificate
 
@@ -246,7 +253,9 @@ class Compiler:
             self.checkpoints.settle()
             return result.model_dump(mode="json")
 
-        result = Result.model_validate(self.checkpoints.once("test", tested))
+        content = self.checkpoints.once("test", tested)
+        with self.checkpoints.reading("test"):
+            result = Result.model_validate(content)
         self.progress.step("test", result.summary)
         return result
 

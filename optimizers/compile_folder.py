@@ -12,19 +12,19 @@ evidence/          verdicts, one run folder for each judge and part
 *.judge.json       the compiled judge
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, Field, TypeAdapter
+from pydantic import BaseModel, Field, RootModel, TypeAdapter
 
 from ..data.case import Record
 from ..errors import RunError
 from ..judging.heads import Head
 from ..judging.judge_file import JudgeFile, read
 from ..judging.registry import JUDGE_SUFFIX
+from ..parsing import parse_record, read_object
 from .certificates.certificate import Certificate
 from .checkpoints import FORMAT, IDENTITY, SPENT, other_format
 from .cost_account import TotalCost
@@ -34,6 +34,7 @@ from .result import Result
 from .structure.search import StructureSearch
 
 RESUME = "Give the same dicast compile to continue it."
+DELETE = f"Delete the file. {RESUME}"
 HEAD: TypeAdapter[Head] = TypeAdapter(Head)
 
 Search = Literal["prompts", "structure"]
@@ -49,6 +50,16 @@ class PromptSearch(Record):
     stopped: str = Field(description="why the search ended early; empty if it did not")
     wordings: dict[str, Wording] = Field(description="the chosen prompts by the path of their stage")
     trials: tuple[PromptTrial, ...] = Field(description="every prompt that was tried; the original ones are number 0")
+
+
+class SplitFile(RootModel[dict[str, list[str]]]):
+    """The ids of the labelled cases of each part."""
+
+
+class HeadFile(BaseModel):
+    """A head that was fitted; the candidates beside it are not read."""
+
+    head: Head = Field(description="the head")
 
 
 @dataclass(frozen=True)
@@ -105,13 +116,14 @@ def read_compilation(folder: Path) -> Compilation:
         "prompts": read_json(folder / "prompts.json"),
         "structure": read_json(folder / "structure.json"),
     }
+    split = folder / "split.json"
     begun = {name for name, content in searches.items() if content.get("trials")}
     # The file of the structure search repeats two properties of the record for those who read the JSON.
     structure = {name: searches["structure"].get(name) for name in StructureSearch.model_fields}
     return Compilation(
         identity=identity,
         result=result,
-        parts={name: len(ids) for name, ids in read_json(folder / "split.json").items()},
+        parts={name: len(ids) for name, ids in _parsed(split, SplitFile, read_json(split)).root.items()},
         spent=_record(folder / SPENT, TotalCost),
         head=_head(folder, judge_file),
         prompts=_parsed(folder / "prompts.json", PromptSearch, searches["prompts"]) if "prompts" in begun else None,
@@ -127,13 +139,9 @@ def read_json(path: Path) -> dict[str, Any]:
     """The JSON object that a step wrote; empty if the step did not write one.
 
     Raises:
-        RunError: the file is not JSON.
+        RunError: the file is not JSON, or no object.
     """
-    try:
-        content = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    except ValueError as error:
-        raise RunError(f"{path}: is not JSON ({error}). Delete the file. {RESUME}") from None
-    return content if isinstance(content, dict) else {}
+    return read_object(path, error=RunError, advice=DELETE, nan=True) if path.is_file() else {}
 
 
 def _head(folder: Path, judge_file: JudgeFile | None) -> Head | None:
@@ -141,7 +149,7 @@ def _head(folder: Path, judge_file: JudgeFile | None) -> Head | None:
     if judge_file is not None:
         return judge_file.judge.head
     paths = list(folder.glob("head-*.json"))
-    return HEAD.validate_python(read_json(paths[0])["head"]) if len(paths) == 1 else None
+    return _parsed(paths[0], HeadFile, read_json(paths[0])).head if len(paths) == 1 else None
 
 
 def _record(path: Path, kind: type[Model]) -> Model | None:
@@ -150,8 +158,4 @@ def _record(path: Path, kind: type[Model]) -> Model | None:
 
 
 def _parsed(path: Path, kind: type[Model], content: Mapping[str, Any]) -> Model:
-    try:
-        return kind.model_validate(content)
-    except ValueError as error:
-        reason = " ".join(str(error).splitlines()[:2])
-        raise RunError(f"{path}: is damaged ({reason}). Delete the file. {RESUME}") from None
+    return parse_record(kind, content, f"{path}: is damaged", error=RunError, advice=DELETE)

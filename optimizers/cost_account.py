@@ -14,13 +14,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from ..data import Judged, Usage
 from ..data.case import Record
 from ..engines.jsonl import write_whole
 from ..engines.ledger import Budget, Ledger, charge_to
+from ..errors import DicastError
 from ..evaluation.run_arrays import RunArrays
+from ..parsing import parse_record_json, read_bytes
 
 SAVED_EVERY = 2.0  # seconds; a kill loses at most this much
 
@@ -163,6 +165,6 @@ def _left(limit: float | None, used: float, reserve: float) -> float | None:
 def _read(path: Path) -> TotalCost:
     """The account of earlier sessions; a new one if there is none, or none that can be read, as it only informs."""
     try:
-        return TotalCost.model_validate_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValidationError):
+        return parse_record_json(TotalCost, read_bytes(path), str(path))
+    except DicastError:
         return TotalCost()

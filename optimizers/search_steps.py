@@ -84,10 +84,11 @@ class SearchSteps:
             content = self.checkpoints.once("prompts", lambda: none, interrupted=bool)
         except KeyboardInterrupt:  # stopped before the present judge was measured
             raise Interrupted from None
-        self.progress.step("prompts", _prompt_summary(content, self.objective))
-        if not content["chosen"]:
-            return judge
-        wordings = {path: Wording.model_validate(wording) for path, wording in content["wordings"].items()}
+        with self.checkpoints.reading("prompts"):
+            self.progress.step("prompts", _prompt_summary(content, self.objective))
+            if not content["chosen"]:
+                return judge
+            wordings = {path: Wording.model_validate(wording) for path, wording in content["wordings"].items()}
         return worded(judge, wordings)
 
     def structured(self, judge: Judge, *, prompted: bool) -> Judge:
@@ -146,9 +147,10 @@ class SearchSteps:
             return judge
         except KeyboardInterrupt:  # stopped before the present judge was measured
             raise Interrupted from None
-        for title, text in content["summary"]:
-            self.progress.step("structure", f"{title}: {text}")
-        return with_settings(judge, content["settings"])
+        with self.checkpoints.reading("structure"):
+            for title, text in content["summary"]:
+                self.progress.step("structure", f"{title}: {text}")
+            return with_settings(judge, content["settings"])
 
     # the cost of the following steps
 

@@ -37,7 +37,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refused(name: str) -> NoReturn:
-    raise JsonError(f"{name} is no JSON number; write null or a finite number")
+    raise JsonError(f"is not JSON ({name} is no JSON number)")
 
 
 STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refused)
@@ -71,11 +71,11 @@ def load_json(text: str | bytes, *, nan: bool = False) -> Any:
         raise
     except json.JSONDecodeError as problem:
         line = f"line {problem.lineno}, " if "\n" in text.rstrip() else ""
-        raise JsonError(f"not JSON ({problem.msg}, {line}column {problem.colno})") from None
+        raise JsonError(f"is not JSON ({problem.msg}, {line}column {problem.colno})") from None
     except RecursionError:
         raise JsonError(_too_deep()) from None
     except ValueError:  # Python refuses whole numbers of more than 4,300 digits
-        raise JsonError("not JSON that can be read (a whole number of thousands of digits)") from None
+        raise JsonError("is not JSON that can be read (a whole number of thousands of digits)") from None
     if is_suspect or text.count("[") + text.count("{") > MOST_NESTING or HALF.search(text):
         check(value)
     return value
@@ -153,9 +153,11 @@ def parse_object(
     return value
 
 
-def read_object(path: Path, *, error: type[DicastError] = DataError, advice: str = SAVE) -> dict[str, Any]:
+def read_object(
+    path: Path, *, error: type[DicastError] = DataError, advice: str = SAVE, nan: bool = False
+) -> dict[str, Any]:
     """The JSON object of a small file; arguments as of `parse_json`."""
-    return parse_object(read_text(path, error=error, advice=advice), str(path), error=error, advice=advice)
+    return parse_object(read_text(path, error=error, advice=advice), str(path), error=error, advice=advice, nan=nan)
 
 
 def json_lines(

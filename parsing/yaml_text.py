@@ -54,7 +54,7 @@ def parse_yaml(
         check(value, finite=True)
     except (yaml.YAMLError, ValueError, TypeError, ArithmeticError, LookupError, AttributeError) as problem:
         # Beside YAMLError: an impossible date, a number of thousands of digits, `!!bool x`, `!!int ''`
-        reason = problem if isinstance(problem, JsonError) else f"not YAML ({' '.join(str(problem).split())[:300]})"
+        reason = problem if isinstance(problem, JsonError) else f"is not YAML ({' '.join(str(problem).split())[:300]})"
         raise error(f"{where}: {reason}. {advice}".rstrip()) from None
     return value
 

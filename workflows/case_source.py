@@ -10,13 +10,16 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from ..data import Case, Rejects, read_cases
 from ..data.case import Record
 from ..data.readers import HUB, file_digest
 from ..data.refusal_detection import has_refusal
 from ..data.rows import Scale
 from ..engines.jsonl import write_whole
-from ..errors import DataError
+from ..errors import DataError, RunError
+from ..parsing import explain
 
 ROWS = "cases.jsonl"  # rows of memory, in the folder of what reads them
 COUNT_UP_TO = 32 * 2**20  # bytes of a file whose cases are counted: about two seconds of reading
@@ -62,9 +65,13 @@ class CaseSource:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "CaseSource":
-        """Read back from a manifest."""
-        root = Path(value["root"]) if value["root"] else None
-        return cls(**{**value, "root": root, "scale": tuple(value["scale"])})
+        """Read back from a manifest; raises RunError for a field that is missing or wrong."""
+        try:
+            root = Path(value["root"]) if value["root"] else None
+            return TypeAdapter(cls).validate_python({**value, "root": root})
+        except (ValidationError, KeyError, TypeError) as error:
+            reason = explain(error) if isinstance(error, ValidationError) else f"{type(error).__name__}: {error}."
+            raise RunError(f"manifest: its field 'source' says no cases to read: {reason} Give --cases.") from None
 
     def cases(self, rejects: Rejects | None = None) -> Iterator[Case]:
         """The selected cases, one at a time; bad rows go to `rejects`, or the first one raises."""

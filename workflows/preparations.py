@@ -15,6 +15,7 @@ from ..engines.models import Roles
 from ..engines.parallel import stream
 from ..errors import BudgetSpent, DeclarationError, ExecutionError, RunError
 from ..judging.firewall import as_failure
+from ..parsing import parse_object, shown
 from ..preparation.registry import build_preparation
 from .case_source import Cases, case_source
 from .interrupts import delayed_interrupt
@@ -22,6 +23,7 @@ from .preflight import as_budget, check_count, prepare_models, run_facts, stored
 from .progress import SILENT, Progress
 
 ENDING = ".jsonl"
+PREPARED_AGAIN = "Delete the line; the case is prepared again."
 
 
 @dataclass(frozen=True)
@@ -84,14 +86,13 @@ class PreparedCases(ResumableJsonl):
 
     def finished(self) -> Iterator[str]:
         """The ids of the prepared cases."""
-        with self.lines.open(encoding="utf-8") as file:
+        with self.lines.open("rb") as file:
             for number, line in enumerate(file, start=1):
-                try:
-                    yield str(json.loads(line)["id"])
-                except (ValueError, KeyError, TypeError):
-                    raise RunError(
-                        f"{self.lines} line {number}: not a case. Delete the line; the case is prepared again."
-                    ) from None
+                where = f"{self.lines} line {number}: not a case"
+                case = parse_object(line, where, error=RunError, advice=PREPARED_AGAIN, nan=True)
+                if not isinstance(case.get("id"), str):
+                    raise RunError(f"{where}: field 'id' is {shown(case.get('id'))}. {PREPARED_AGAIN}")
+                yield case["id"]
 
 
 def prepare(

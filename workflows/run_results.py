@@ -62,7 +62,11 @@ class Run:
     def manifest(self) -> dict[str, Any]:
         """The run's manifest; that of a file says "elsewhere" for the model."""
         if self.path.is_dir():
-            return read_manifest(self.path)
+            manifest = read_manifest(self.path)
+            for name in ("judge", "settings", "lm", "data"):
+                if manifest["identity"].get(name) is None:
+                    raise RunError(f"{self.path}: the identity in its manifest has no {name!r}. Restore the manifest.")
+            return manifest
         judge = ",".join(self.where.values()) or self.path.stem
         return {"identity": {"judge": judge, "settings": {}, "lm": "elsewhere", "data": file_digest(self.path)}}
 

@@ -90,7 +90,9 @@ def test_verdicts_without_a_manifest_are_not_continued(tmp_path):
     with pytest.raises(RunError, match=r"has no manifest.json, so it is not a run folder"):
         opened(tmp_path)
     (tmp_path / "manifest.json").write_text("[1]")
-    with pytest.raises(RunError, match="is not a manifest"):
+    with pytest.raises(
+        RunError, match=r"manifest.json: a JSON list, not an object. What verdicts.jsonl holds is not lost"
+    ):
         opened(tmp_path)
 
 
