@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from . import FAIL, INCONCLUSIVE, STOPPED, options
+from . import ERROR, FAIL, INCONCLUSIVE, STOPPED, options
 
 EXIT = {"agrees": 0, "worse": FAIL, "unknown": INCONCLUSIVE, "stopped": STOPPED}
 
@@ -26,11 +26,11 @@ EXIT = {"agrees": 0, "worse": FAIL, "unknown": INCONCLUSIVE, "stopped": STOPPED}
 )
 @options.json_option
 def command(lm: str | None, source: str | None, judge: str | None, as_json: bool, **values: Any) -> int:
-    """Check the environment, and if given a model and a data file; exit 1 when something is to be fixed.
+    """Check the environment, and if given a model and a data file; exit 3 when something is to be fixed.
 
     With --judge: whether a judge file still agrees with people as its training record says, on labels that it was not
     compiled from. Exit 0 when a loss of the margin is excluded, 1 when it agrees significantly worse (each at 5 %, on
-    one side), 2 when neither is shown; then it says how many labels would show it.
+    one side), 2 when neither is shown; then it says how many labels would show it. 3 when no case could be judged.
 
     \b
     Example:
@@ -56,9 +56,10 @@ def command(lm: str | None, source: str | None, judge: str | None, as_json: bool
         for item in () if as_json else items:
             mark = ("ok  ", "green") if item.ok else ("FAIL", "red")
             render.console.print(Text.assemble(mark, " ", (item.name, "bold"), f"  {item.text}"))
-        return 0 if all(item.ok for item in items) else FAIL
+        return 0 if all(item.ok for item in items) else ERROR
     if cases is None:
         raise click.UsageError("--judge needs --cases with new labels; dicast show FILE prints what the file contains.")
+    from .. import workflows
     from ..workflows.checks import check_judge
     from .render.drift import drift_lines
 
@@ -70,4 +71,6 @@ def command(lm: str | None, source: str | None, judge: str | None, as_json: bool
     elif report.result is not None:
         for text, style in drift_lines(report):
             render.console.print(text, style=style, soft_wrap=True)
+    if (evaluated := report.evaluation) is not None:
+        workflows.Coverage(evaluated.cases, evaluated.scored, evaluated.unscored).require(0, judge)
     return EXIT[report.outcome]

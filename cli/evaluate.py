@@ -33,15 +33,16 @@ WORST_FIRST = (FAIL, INCONCLUSIVE, 0)
     callback=options.parse_requirements,
     help="Exit 0 when the whole interval is at or above the value, 1 when all of it is below, else 2.",
 )
+@options.min_coverage_option
 @options.json_option
 def command(
-    path: Path, against: tuple[Path, ...], where: dict[str, str], requirements: "list[Requirement]", as_json: bool,
-    **values: Any,
+    path: Path, against: tuple[Path, ...], where: dict[str, str], requirements: "list[Requirement]",
+    min_coverage: float, as_json: bool, **values: Any,
 ) -> int:  # fmt: skip
     """Measure a run against people: every metric with its 95 % interval, n and meaning.
 
     RUN is a run folder of `dicast judge`, or a .jsonl file of another tool's verdicts (docs/measuring.md has the
-    fields).
+    fields). Exit 0, or as --require says; 3 when no case is scored, or fewer than --min-coverage.
 
     \b
     Example:
@@ -75,5 +76,6 @@ def command(
             render.console.print(part, soft_wrap=isinstance(part, str))
         for check in checked:
             render.console.print(f"{check.requirement}: {check.text}")
+    runs[0].require_coverage(min_coverage)
     codes = [EXIT[check.outcome] for check in checked]
     return next((code for code in WORST_FIRST if code in codes), 0)

@@ -30,9 +30,13 @@ EXIT = {"complete": 0, "budget": INCONCLUSIVE, "stopped": STOPPED}
 @click.option("--no-refusals", is_flag=True, help="Leave out cases with a response that declines to answer.")
 @options.workers_option
 @options.budget_option
+@options.min_coverage_option
 @options.json_option
-def command(explain: str | None, as_json: bool, **values: Any) -> int:
+def command(explain: str | None, min_coverage: float, as_json: bool, **values: Any) -> int:
     """Judge cases with a program and write a run folder; running again continues where it stopped.
+
+    Exit 0 when every case has a verdict, if some are unscored too; 3 when none is scored, or fewer than --min-coverage;
+    2 when the budget is used up.
 
     \b
     Example:
@@ -59,6 +63,8 @@ def command(explain: str | None, as_json: bool, **values: Any) -> int:
     _print_run(run, as_json)
     if run.status == "budget":
         output.error(f"dicast: {run.message} The run continues where it stopped.")
+    if run.status == "complete":
+        run.require_coverage(min_coverage)
     return EXIT[run.status or "complete"]
 
 

@@ -140,6 +140,13 @@ budget_option = click.option(
     callback=parse_budget,
     help="Stop at limits, as in calls=1000,tokens=2e6,cost=5,minutes=30.",
 )
+min_coverage_option = click.option(
+    "--min-coverage",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Exit 3 where a smaller proportion of the cases is scored.",
+)
 limit_option = click.option(
     "--limit", type=click.IntRange(1), help="Use this many cases: the first, or with --seed a random sample."
 )

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import FAIL, INCONCLUSIVE, STOPPED, options, output
+from . import INCONCLUSIVE, STOPPED, options, output
 
 if TYPE_CHECKING:
     from ..workflows import PrepareRun
 
 
-EXIT = {"complete": 0, "failures": FAIL, "budget": INCONCLUSIVE, "stopped": STOPPED}
+EXIT = {"complete": 0, "failures": 0, "budget": INCONCLUSIVE, "stopped": STOPPED}
 
 
 def _preparations() -> list[str]:
@@ -34,12 +34,20 @@ def _preparations() -> list[str]:
 @options.seed_option
 @options.workers_option
 @options.budget_option
+@click.option(
+    "--min-coverage",
+    type=click.FloatRange(0, 1),
+    default=1.0,
+    show_default=True,
+    help="Exit 3 where a smaller proportion of the cases could be prepared.",
+)
 @options.json_option
-def command(names: str, out: Path, as_json: bool, **values: Any) -> int:
+def command(names: str, out: Path, min_coverage: float, as_json: bool, **values: Any) -> int:
     """Replace names and summarise long texts, so that a model cannot know a text by heart.
 
     Running again continues where it stopped and tries failed cases again. Cases that failed are in
-    OUT.rejects.jsonl with the reason; the exit code is then 1. Anonymise first: a summary must not bring names back.
+    OUT.rejects.jsonl with the reason; the exit code is then 3, unless --min-coverage allows it. Anonymise first: a
+    summary must not bring names back.
 
     \b
     Example:
@@ -57,6 +65,8 @@ def command(names: str, out: Path, as_json: bool, **values: Any) -> int:
     _print(result, as_json)
     if result.status == "budget":
         output.error(f"dicast: {result.message} The same command continues where it stopped.")
+    if result.status in ("complete", "failures"):
+        result.require_coverage(min_coverage)
     return EXIT[result.status]
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .case_source import CaseSource
     from .checks import CheckItem, DriftReport, check
     from .compilations import CompileRun, compile
+    from .coverage import Coverage
     from .judge_spec import JudgeSpec
     from .preparations import PrepareRun, prepare
     from .progress import Progress
@@ -30,6 +31,7 @@ __all__ = [
     "CheckItem",
     "CheckedRequirement",
     "CompileRun",
+    "Coverage",
     "DriftReport",
     "JudgeSpec",
     "Page",
@@ -55,6 +57,7 @@ _MODULES = {
     "cascades": ("CascadeRun", "cascade"),
     "checks": ("CheckItem", "DriftReport", "check"),
     "compilations": ("CompileRun", "compile"),
+    "coverage": ("Coverage",),
     "preparations": ("PrepareRun", "prepare"),
     "case_source": ("CaseSource",),
     "judge_spec": ("JudgeSpec",),

@@ -1,8 +1,9 @@
 """What happens before the first case: models made ready, cases sampled, the manifest's facts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from ..judging.registry import JUDGE_SUFFIX
 from ..optimizers.fingerprints import exclude_seen
 from .case_source import ROWS, CaseSource, StoredRows
 from .progress import Progress
+
+NO_CASE = "--cases {}: holds no case, or none that the options leave. Give others."
 
 
 def prepare_models(judge: StagedModule, *others: str, progress: Progress) -> None:
@@ -86,8 +89,17 @@ def read_sample(
     else:
         cases = list(sample(source.cases(), limit, seed))
     if not cases:
-        raise DataError(f"--cases {source.source}: holds no case, or none that the options leave. Give others.")
+        raise DataError(NO_CASE.format(source.source))
     return cases
+
+
+def nonempty(cases: Iterable[Case], source: CaseSource) -> Iterator[Case]:
+    """The same cases; the first is read at once. Raises DataError where there is none."""
+    remaining = iter(cases)
+    first = next(remaining, None)
+    if first is None:
+        raise DataError(NO_CASE.format(source.source))
+    return chain([first], remaining)
 
 
 def exclude_training_cases(cases: list[Case], judge: str, progress: Progress) -> list[Case]:

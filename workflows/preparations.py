@@ -2,6 +2,7 @@
 
 import json
 import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,8 +19,9 @@ from ..judging.firewall import as_failure
 from ..parsing import parse_object, shown
 from ..preparation.registry import build_preparation
 from .case_source import Cases, case_source
+from .coverage import Coverage
 from .interrupts import delayed_interrupt
-from .preflight import as_budget, check_count, prepare_models, run_facts, stored, workers_of
+from .preflight import as_budget, check_count, nonempty, prepare_models, run_facts, stored, workers_of
 from .progress import SILENT, Progress
 
 ENDING = ".jsonl"
@@ -36,6 +38,7 @@ class PrepareRun:
         message: why it ended, if by the budget.
         prepared: cases prepared by this call.
         cases: cases in the file.
+        coverage: how many of all cases are in the file, and why the others are not.
         failed: cases that failed; they are in `rejects`, and are tried again by the next call.
         bad_rows: rows that could not be read; they are in `bad_rows_path`.
         usage: what this call spent, by stage.
@@ -46,6 +49,7 @@ class PrepareRun:
     message: str = ""
     prepared: int = 0
     cases: int = 0
+    coverage: Coverage = field(default_factory=lambda: Coverage(0, 0))
     failed: int = 0
     bad_rows: int = 0
     usage: Mapping[str, Usage] = field(default_factory=dict)
@@ -53,6 +57,10 @@ class PrepareRun:
     @property
     def rejects(self) -> Path:
         return PreparedCases(self.out).rejects
+
+    def require_coverage(self, minimum: float = 1.0) -> None:
+        """Do nothing, or raise RunError where a smaller proportion of the cases is prepared than the minimum (0..1)."""
+        self.coverage.require(minimum, str(self.out))
 
     @property
     def bad_rows_path(self) -> Path:
@@ -158,7 +166,7 @@ def prepare(
             "seed": seed, "limit": limit if seed is not None else None, "aspect": source.aspect,
         }  # fmt: skip
         before = file.open({"identity": identity, "cases": source.source, **run_facts()})
-        chosen = file.missing(sample(source.cases(bad_rows if skip_bad else None), limit, seed))
+        chosen = file.missing(nonempty(sample(source.cases(bad_rows if skip_bad else None), limit, seed), source))
         failures.path.unlink(missing_ok=True)
         with charge_to(ledger), delayed_interrupt(stop), file.append() as lines:
             progress.start(limit or source.count(), before)
@@ -175,7 +183,10 @@ def prepare(
         "budget" if message else "stopped" if stop.is_set() else "failures" if failures.count else "complete"
     )
     done = len(file.done)
-    return PrepareRun(path, status, message, done - before, done, failures.count, bad_rows.count, ledger.stages)
+    coverage = Coverage(done + failures.count, done, failures.reasons, failures.example)
+    return PrepareRun(
+        path, status, message, done - before, done, coverage, failures.count, bad_rows.count, ledger.stages
+    )
 
 
 class _Failures:
@@ -183,12 +194,20 @@ class _Failures:
 
     def __init__(self, path: Path) -> None:
         self.path, self.count = path, 0
+        self.reasons, self._first = Counter[str](), dict[str, str]()
 
     def add(self, case_id: str, error: ExecutionError) -> None:
         with self.path.open("a", encoding="utf-8") as file:
             line = {"id": case_id, "reason": error.reason, "error": str(error)}
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
         self.count += 1
+        self.reasons[error.reason] += 1
+        self._first.setdefault(error.reason, str(error))
+
+    @property
+    def example(self) -> str:
+        """The first error of the most frequent reason."""
+        return self._first[self.reasons.most_common(1)[0][0]] if self.reasons else ""
 
 
 def _server_failure(result: PreparedLine | ExecutionError) -> str:

@@ -22,6 +22,7 @@ from ..evaluation.results import Branch, Evaluation, Measure, RunComparison
 from ..evaluation.sections import section_title
 from .branch_ablation import sweep
 from .case_source import CaseSource, json_row, rows_of
+from .coverage import Coverage
 
 Status = Literal["complete", "stopped", "budget"]
 
@@ -87,6 +88,15 @@ class Run:
         """The verdicts as arrays for evaluation, read once."""
         scale = self.manifest.get("scale")
         return run_arrays(self, tuple(scale) if scale else None)
+
+    @cached_property
+    def coverage(self) -> Coverage:
+        """How many cases are scored, and why the others are not."""
+        return Coverage.of(self)
+
+    def require_coverage(self, minimum: float = 0.0) -> None:
+        """Do nothing, or raise RunError where no case is scored, or a smaller proportion than the minimum (0..1)."""
+        self.coverage.require(minimum, str(self.path))
 
     def evaluate(self, **options: Any) -> Evaluation:
         """`dicast.evaluate` of this run."""

@@ -18,7 +18,7 @@ from ..optimizers.compile_folder import is_compilation
 from .case_source import ROWS, Cases, CaseSource, StoredRows, case_source
 from .interrupts import delayed_interrupt
 from .judge_spec import BuiltJudge, JudgeSpec, judge_spec, same_judge
-from .preflight import as_budget, check_count, prepare_models, run_facts, workers_of
+from .preflight import as_budget, check_count, nonempty, prepare_models, run_facts, workers_of
 from .progress import SILENT, Progress
 from .run_results import Run, Status
 
@@ -132,7 +132,7 @@ def run(
     with folder.locked(), Rejects(folder.path / "rejects.jsonl") as rejects:
         before = folder.read_manifest()["identity"] if folder.has_lines() else None
         read_from = _readable(spec, folder, before)
-        chosen = sample(read_from.cases(rejects if skip_bad else None), limit, seed)
+        chosen = nonempty(sample(read_from.cases(rejects if skip_bad else None), limit, seed), read_from)
         if isinstance(built, FittedJudge):
             fitted_to = list(chosen)
             built, chosen = built.fit(fitted_to), iter(fitted_to)

@@ -159,7 +159,7 @@ def test_check_tells_what_is_well_and_what_to_mend(elsewhere, capsys):
     with MockServer() as server:
         code = run(["check", "--lm", f"openai/checked@{server.url}", "--cases", name, "--json"])
     found = {line["name"]: line for line in json.loads(capsys.readouterr().out)}
-    assert code == 1  # the default model is not in the empty store
+    assert code == 3  # the default model is not in the empty store
     assert found["default model"]["text"].endswith("is not fetched. dicast models get qwen2.5-coder-1.5b")
     assert found[f"data {name}"] == {"name": f"data {name}", "ok": True, "text": "6 cases; labels: 2 a, 2 b, 2 tie"}
     (model,) = [line for what, line in found.items() if what.startswith("model openai/")]
@@ -169,7 +169,7 @@ def test_check_tells_what_is_well_and_what_to_mend(elsewhere, capsys):
 
 def test_check_counts_bad_rows_and_tells_the_first(elsewhere, capsys):
     (elsewhere / "bad.jsonl").write_text('{"query": "q"}\n{"query": "q"}\n')
-    assert run(["check", "--cases", "bad.jsonl", "--json"]) == 1
+    assert run(["check", "--cases", "bad.jsonl", "--json"]) == 3
     told = json.loads(capsys.readouterr().out)[-1]["text"]
     assert told.startswith("2 bad rows of 2; line 1: the columns are query. They have none of the shapes")
 

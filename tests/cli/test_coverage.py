@@ -1,0 +1,112 @@
+"""No case, nothing scored and too little scored are 3 with one line, and an error in Python; the verdicts are kept."""
+
+import gzip
+import json
+
+import pytest
+
+import dicast
+from dicast.cli import run
+from dicast.data import Judged
+from dicast.errors import DataError, DeclarationError, RunError
+from dicast.testing import MockServer
+from dicast.workflows import Coverage
+
+HEADER = "query,response_a,response_b,label\n"
+EMPTY = {"empty.jsonl": "", "blank.jsonl": "\n\n  \n", "header.csv": HEADER, "empty.csv": ""}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DICAST_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
+    rows = [{"query": f"q{n}", "response_a": "longer", "response_b": "short", "label": "a"} for n in range(4)]
+    (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", EMPTY)
+@pytest.mark.parametrize(
+    "command",
+    [["judge", "--judge", "longer"], ["prepare", "--with", "summarise", "--out", "p.jsonl", "--lm", "openai/m"]],
+    ids=["judge", "prepare"],
+)
+def test_no_case_is_one_line_and_three(folder, capsys, name, command):
+    (folder / name).write_text(EMPTY[name])
+    assert run([*command, "--cases", name]) == 3
+    out, err = capsys.readouterr()
+    assert (out, len(err.splitlines())) == ("", 1)
+    assert err.startswith(f"dicast: --cases {name}: ") or err.startswith(f"dicast: {name}")
+
+
+def test_an_empty_parquet_file_is_one_line_and_three(folder, capsys):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    columns = {name: arrow.array([], arrow.string()) for name in HEADER.strip().split(",")}
+    parquet.write_table(arrow.table(columns), folder / "empty.parquet")
+    assert run(["judge", "--judge", "longer", "--cases", "empty.parquet"]) == 3
+    assert "holds no case" in capsys.readouterr().err
+
+
+def test_a_truncated_gzip_file_is_no_interrupt(folder, capsys):
+    (folder / "cut.jsonl.gz").write_bytes(gzip.compress((folder / "pairs.jsonl").read_bytes())[:-12])
+    assert run(["judge", "--judge", "longer", "--cases", "cut.jsonl.gz"]) == 3
+    assert "stopped." not in capsys.readouterr().err
+
+
+def test_python_raises_for_no_case(folder):
+    (folder / "empty.jsonl").write_text("")
+    with pytest.raises(DataError, match="holds no case"):
+        dicast.run("longer", "empty.jsonl", out="out")
+    with pytest.raises(DataError, match="there is no row"):
+        dicast.run("longer", [], out="out2")
+
+
+def test_nothing_scored_is_three_with_the_most_frequent_reason(folder, capsys):
+    with MockServer(faults={"400": 1.0}) as server:
+        arguments = ["judge", "--cases", "pairs.jsonl", "--out", "out", "--lm", f"openai/m@{server.url}"]
+        assert run(arguments) == 3
+    out, err = capsys.readouterr()
+    assert "coverage  0.000" in out
+    assert err.startswith(
+        "dicast: out: none of 4 cases is scored (4 infrastructure; the first infrastructure: stage 'j"
+    )
+    assert len(err.splitlines()) == 1
+    assert run(["evaluate", "out"]) == 3
+    assert "none of 4 cases is scored" in capsys.readouterr().err
+    with pytest.raises(RunError, match="none of 4 cases is scored"):
+        dicast.workflows.open_run("out").require_coverage()
+
+
+def test_coverage_below_the_minimum_is_three(folder, capsys):
+    assert run(["judge", "--judge", "longer", "--cases", "pairs.jsonl", "--out", "out", "--min-coverage", "1"]) == 0
+    lines = [json.loads(line) for line in (folder / "out" / "verdicts.jsonl").read_text().splitlines()]
+    lines[0] |= {"status": "unscored", "reason": "parse_failure", "detail": "half an answer", "winner": None}
+    lines[0] |= {"scores": None, "distribution": None, "certainty": None, "consistent": None}
+    (folder / "out" / "verdicts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    capsys.readouterr()
+    assert run(["evaluate", "out", "--min-coverage", "0.75"]) == 0
+    assert run(["evaluate", "out", "--min-coverage", "0.8"]) == 3
+    error = capsys.readouterr().err
+    assert error.startswith("dicast: out: 3 of 4 cases are scored, a coverage of 0.750, and 0.8 is required")
+    assert "(1 parse_failure; the first parse_failure: half an answer)" in error
+
+
+def test_coverage_counts_reasons_and_shows_the_most_frequent():
+    def judged(status: str, reason: str | None = None, detail: str = "") -> Judged:
+        winner = "a" if status == "scored" else None
+        return Judged.model_validate(
+            {"case_id": "1", "status": status, "reason": reason, "detail": detail, "winner": winner}
+        )
+
+    verdicts = [judged("unscored", "refusal", "no"), judged("scored"), judged("abstained")]
+    verdicts += [judged("unscored", "infrastructure", "x" * 1000)] * 2
+    coverage = Coverage.of(verdicts)
+    assert (coverage.cases, coverage.scored, coverage.proportion) == (5, 1, 0.2)
+    assert coverage.reasons == {"infrastructure": 2, "refusal": 1, "abstained": 1}
+    coverage.require(0.2, "x")
+    with pytest.raises(RunError, match="x{300} \\.\\.\\."):
+        coverage.require(0.21, "x")
+    with pytest.raises(DeclarationError, match=r"min_coverage: 1\.5"):
+        coverage.require(1.5, "x")
+    Coverage.of([judged("abstained")]).require(0, "x")  # a judge may abstain from all
