@@ -11,6 +11,7 @@ from click.shell_completion import CompletionItem
 
 from ..data import rows
 from ..data.rows import Scale
+from .dotenv_file import load_environment as load_environment
 from .output import print_json as print_json
 
 if TYPE_CHECKING:
@@ -54,13 +55,6 @@ class NameList(NameChoice):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         return str(value)
-
-
-def load_environment() -> None:
-    """Read `.env` of the working folder; variables that are set already stay."""
-    from dotenv import load_dotenv
-
-    load_dotenv(Path.cwd() / ".env")
 
 
 def parse_scale(_: click.Context, __: click.Parameter, text: str) -> Scale:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # Must be set before DSPy is first imported: without it the first use fetches price metadata over the network.
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+# Must be set before LiteLLM is first imported: in its default mode DEV it loads every variable of a `.env` file.
+os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
 
 _lms: "dict[tuple[str, bool, bool], MeteredLM]" = {}
 _lock = threading.Lock()
