@@ -51,9 +51,9 @@ def test_the_environment_comes_first_and_nothing_is_interpolated(folder, capsys,
 @pytest.mark.parametrize(
     ("content", "line"),
     [
-        ("KEY_API_KEY=naïve".encode("latin-1"), "`.env`: byte 14 (0xef, 'ï' in Latin-1) is not UTF-8."),
-        ("A_API_KEY=x".encode("utf-16"), "`.env`: is UTF-16, not UTF-8."),
-        (b"A_API_KEY=x\n" * 10_000, "`.env`: has more than 64 KiB."),
+        ("KEY_API_KEY=naïve".encode("latin-1"), "dicast: `.env`: byte 14 (0xef, 'ï' in Latin-1) is not UTF-8."),
+        ("A_API_KEY=x".encode("utf-16"), "dicast: `.env`: is UTF-16, not UTF-8."),
+        (b"A_API_KEY=x\n" * 10_000, "dicast: `.env`: has more than 64 KiB."),
         (b"A_API_KEY='a\0b'\n", "`.env`: A_API_KEY is ignored:"),
         (b"\xef\xbb\xbfB_API_KEY=x\r\n", ""),
         (b"", ""),
@@ -99,9 +99,6 @@ def test_an_address_in_a_foreign_folder_gets_no_key_and_no_text(folder):
     """The key of the environment went to the address of `.env`, of all requests."""
     row = {"query": "q", "response_a": "x", "response_b": "y", "label": "a"}
     (folder / "pairs.jsonl").write_text(json.dumps(row) + "\n")
-    (folder / "tone.yaml").write_text(
-        "name: tone\ninstructions: Which is better?\nlm: openai/m@http://127.0.0.1:9/v1\n"
-    )
     with MockServer() as evil, MockServer() as real:
         (folder / ".env").write_text(f"OPENAI_API_BASE={evil.url}\nOPENAI_BASE_URL={evil.url}\n")
         done = dicast(
@@ -128,16 +125,11 @@ def test_code_in_a_foreign_folder_is_not_run(folder):
 @pytest.mark.slow
 def test_libraries_below_do_not_load_the_file_either(folder):
     """LiteLLM does in its default mode, where it is installed below the folder of the file."""
-    import dotenv
-
-    package = folder / "venv" / "site"
-    package.mkdir(parents=True)
     (folder / ".env").write_text("STOLEN_BASE_URL=http://evil\n")
     code = (
-        "import os, sys, importlib.util\n"
+        "import os\n"
         "import dicast.engines.models\n"
-        "source = importlib.util.find_spec('litellm').origin\n"
-        "import dotenv, dotenv.main\n"
+        "import dotenv.main\n"
         f"dotenv.main.find_dotenv = lambda *a, **k: {str(folder / '.env')!r}\n"
         "import litellm\n"
         "print(os.environ.get('STOLEN_BASE_URL'))\n"
@@ -149,4 +141,4 @@ def test_libraries_below_do_not_load_the_file_either(folder):
         [sys.executable, "-c", code.replace("import dicast.engines.models\n", "")],
         env=environment, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
-    assert loaded.stdout == "http://evil\n", dotenv.__name__  # else this test shows nothing
+    assert loaded.stdout == "http://evil\n"  # else this test shows nothing
