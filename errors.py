@@ -4,6 +4,7 @@
   - DeclarationError      something the user gave must change; a retry cannot help
     · DataError           a row, a file or a data set
     · ModelError          a model string, a key, a weights file
+      ModelRefused        the server's word on it
     · RunError            a run folder that holds something else
   - ExecutionError        this call failed; asking again may help
     · ParseFailure        the model's answer is not in the form that was asked for
@@ -43,6 +44,10 @@ class DataError(DeclarationError):
 
 class ModelError(DeclarationError):
     """A model string, a key or a weights file cannot be used."""
+
+
+class ModelRefused(ModelError):
+    """The server refused the model, the key or the account, or what was asked of the model."""
 
 
 class RunError(DeclarationError):

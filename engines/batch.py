@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from ..data import Case, Judged, Verdict
-from ..errors import RunError
+from ..errors import Infrastructure, RunError
 from ..parsing import parse_record_json
 from .jsonl import ResumableJsonl, sync
+from .odd_cases import LenientJudge, failure_of
 from .parallel import stream
 
 DELETE = "Delete the line; the case is judged again."
@@ -94,19 +95,21 @@ def run_cases(
 
     Raises:
         BudgetSpent: the budget is used up; finished verdicts are written.
-        Infrastructure: too many cases in a row failed at the server; finished verdicts are written.
-        DeclarationError: a model or a case that cannot be judged at all.
+        Infrastructure: nothing works (`StopRule`); finished verdicts are written.
+        DeclarationError: a model that cannot be used, or no case that can be judged; likewise.
     """
+    lenient, finished = LenientJudge(judge), 0
     judged_cases = stream(
-        judge, folder.missing(cases), workers=workers, stop=stop or threading.Event(), failed=server_failure
+        lenient, folder.missing(cases), workers=workers, stop=stop or threading.Event(), failed=failure_of
     )
     with folder.append() as file:
-        for case, verdict in judged_cases:
-            judged = Judged.of(case, verdict)
-            folder.add(file, case.id, judged.model_dump_json())
-            on_verdict(judged)
-
-
-def server_failure(verdict: Verdict) -> str:
-    """The message of a verdict that failed at the server; "" for any other."""
-    return verdict.detail if verdict.reason == "infrastructure" else ""
+        try:
+            for case, verdict in judged_cases:
+                judged = Judged.of(case, verdict)
+                folder.add(file, case.id, judged.model_dump_json())
+                finished += 1
+                on_verdict(judged)
+        except Infrastructure:
+            lenient.check(finished)
+            raise
+    lenient.check(finished)

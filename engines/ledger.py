@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from ..data import Usage
-from ..errors import BudgetSpent, DeclarationError
+from ..errors import BudgetSpent, ModelError
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Ledger:
         made than the budget allows, however many start at once.
 
         Raises:
-            BudgetSpent, DeclarationError: see `check`.
+            BudgetSpent, ModelError: see `check`.
         """
         with self.parent.open_call() if self.parent is not None else nullcontext():
             with self._answered:
@@ -97,7 +97,7 @@ class Ledger:
 
         Raises:
             BudgetSpent: which limit, and how much of it is used.
-            DeclarationError: a limit on cost, and a model without a known price.
+            ModelError: a limit on cost, and a model without a known price.
         """
         used, elapsed = self.total, (time.monotonic() - self._started) / 60
         spent = (
@@ -107,7 +107,7 @@ class Ledger:
             ("minutes", elapsed, self.budget.minutes),
         )
         if self.budget.cost is not None and used.calls and used.cost is None:
-            raise DeclarationError("budget: no price is known for this model. Give calls= or tokens= instead of cost=.")
+            raise ModelError("budget: no price is known for this model. Give calls= or tokens= instead of cost=.")
         for name, amount, limit in spent:
             if limit is not None and amount >= limit:
                 used_up = f"{amount:,.6g} of {limit:,.6g}" if limit < 1e6 else f"{amount:,.0f} of {limit:,.0f}"

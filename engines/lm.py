@@ -83,7 +83,7 @@ class Transport:
             self._attempts.count = self.attempts + 1
             started = time.perf_counter()
             try:
-                with pace.requests.sent(model):
+                with pace.requests.sent(model, pace.timeout or self._timed.timeout):
                     response = self._timed.complete(wire)
             except RateLimitError:
                 self.limiter.refused()

@@ -6,7 +6,7 @@ runs of a process, so none of it is a property of an LM.
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -18,34 +18,50 @@ WHOLE = 2.0  # the whole answer may take so many times as long as the first byte
 
 
 class Requests:
-    """The requests in flight: to which model, and since when."""
+    """The requests in flight: to which model, since when, and when they are given up; and those that pause."""
 
     def __init__(self) -> None:
-        self._open: dict[int, tuple[str, float]] = {}
-        self._lock, self._count = threading.Lock(), 0
+        self._open: dict[int, tuple[str, float, float]] = {}
+        self._lock, self._count, self._pausing = threading.Lock(), 0, 0
 
     @contextmanager
-    def sent(self, model: str) -> Iterator[None]:
-        """Count a request to this model as long as the block runs."""
+    def sent(self, model: str, timeout: float) -> Iterator[None]:
+        """Count a request to this model, with so many seconds until its first byte, as long as the block runs."""
         with self._lock:
             self._count += 1
             number = self._count
-            self._open[number] = (model, time.monotonic())
+            self._open[number] = (model, time.monotonic(), timeout)
         try:
             yield
         finally:
             with self._lock:
                 del self._open[number]
 
-    def waiting(self) -> dict[str, tuple[int, float]]:
-        """The requests of each model that have no answer yet: how many, and the seconds since the oldest was sent."""
+    @contextmanager
+    def pausing(self) -> Iterator[None]:
+        """Count a request that failed and is made again after the block."""
         with self._lock:
-            now, sent = time.monotonic(), list(self._open.values())
-        waiting: dict[str, tuple[int, float]] = {}
-        for model, since in sent:
-            count, oldest = waiting.get(model, (0, 0.0))
-            waiting[model] = (count + 1, max(oldest, now - since))
-        return waiting
+            self._pausing += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._pausing -= 1
+
+    def __str__(self) -> str:
+        """What is waited for, in whole sentences."""
+        with self._lock:
+            now, requests, pausing = time.monotonic(), list(self._open.values()), self._pausing
+        lines = []
+        for model in dict.fromkeys(model for model, *_ in requests):
+            waits = [(now - since, timeout) for name, since, timeout in requests if name == model]
+            lines.append(
+                f"{model}: {len(waits)} requests without an answer, the oldest for {max(waits)[0]:.0f} s; after "
+                f"{waits[0][1]:g} s a request is given up (--timeout)."
+            )
+        if pausing:
+            lines.append(f"{pausing} requests failed and are made again after a pause.")
+        return " ".join(lines) or "No request is in flight."
 
 
 @dataclass(frozen=True)
@@ -58,12 +74,14 @@ class Pace:
         in_flight: requests to one model at once, at most.
         stop: once set, nothing is asked again after a failure.
         requests: those in flight.
+        on_silence: takes what is waited for, as whole sentences, after each minute in which no case finished.
     """
 
     timeout: float | None = None
     in_flight: int = IN_FLIGHT
     stop: threading.Event = field(default_factory=threading.Event)
     requests: Requests = field(default_factory=Requests)
+    on_silence: Callable[[str], None] = lambda text: None
 
 
 _pace: ContextVar[Pace | None] = ContextVar("dicast_pace", default=None)

@@ -56,4 +56,6 @@ def _pause(seconds: float) -> bool:
     if seconds > LONGEST_PAUSE:
         return False
     left = current_deadline() - time.monotonic()
-    return not current_pace().stop.wait(max(0.0, min(seconds, left))) and seconds < left
+    pace = current_pace()
+    with pace.requests.pausing():
+        return not pace.stop.wait(max(0.0, min(seconds, left))) and seconds < left

@@ -29,7 +29,7 @@ from ..engines.ledger import stage_of_calls
 from ..engines.models import get_lm
 from ..engines.parallel import concurrently
 from ..engines.token_probabilities import ProbabilityLM, YesNoLM, options_of
-from ..errors import ContextOverflow, Infrastructure, ModelError, ParseFailure, Refusal, Unreadable
+from ..errors import ContextOverflow, Infrastructure, ModelError, ModelRefused, ParseFailure, Refusal, Unreadable
 from .delimiters import with_fence_note
 
 SAMPLING_TEMPERATURE, SAMPLING_TOP_P = 0.7, 0.95  # arXiv 2406.11657, section 4; also of a second try
@@ -192,7 +192,8 @@ class Stage(dspy.Module):
                     text += f" A judge file names this address, so no key was sent. To send it: --lm {self.model}"
                 if lm in _answering:  # it works: one odd reply, or an account that has just run dry
                     raise Infrastructure(f"stage {self.role!r}, model {lm.model!r}: {text}") from error
-                raise ModelError(f"model {lm.model!r}: {text}") from error
+                kind = ModelError if error.status is None else ModelRefused
+                raise kind(f"model {lm.model!r}: {text}") from error
             except lm_errors.ContextWindowExceededError as error:
                 raise ContextOverflow(f"stage {self.role!r}: {_one_line(error)}") from error
             except lm_errors.LMError as error:

@@ -17,10 +17,10 @@ import dspy
 from ..data import Case, Judged, Rejects, Winner
 from ..data.split import sample
 from ..engines import weights
-from ..engines.batch import server_failure
 from ..engines.model_string import ModelString
 from ..engines.models import Roles, get_lm
 from ..engines.models import prepare as prepare_model
+from ..engines.odd_cases import LenientJudge, failure_of
 from ..engines.parallel import stream
 from ..errors import DataError, DeclarationError, DicastError, ModelError
 from ..evaluation import Evaluation, evaluate
@@ -172,9 +172,11 @@ def check_judge(
     chosen = exclude_training_cases(chosen, str(judge), progress)
     progress.start(len(chosen), 0)
     verdicts: list[Judged] = []
-    for case, verdict in stream(built, chosen, workers=workers_of(built), stop=stop, failed=server_failure):
+    lenient = LenientJudge(built)
+    for case, verdict in stream(lenient, chosen, workers=workers_of(built), stop=stop, failed=failure_of):
         verdicts.append(Judged.of(case, verdict))
         progress.verdict(verdicts[-1])
+    lenient.check(len(verdicts))
     if stop.is_set():
         return DriftReport("stopped")
     evaluation = evaluate(verdicts, spec.identity(built) | {"data": data, "seed": seed})

@@ -14,7 +14,8 @@ from ..engines.jsonl import ResumableJsonl
 from ..engines.ledger import Budget, Ledger, charge_to
 from ..engines.models import Roles
 from ..engines.parallel import stream
-from ..errors import BudgetSpent, DeclarationError, ExecutionError, RunError
+from ..engines.stop_rule import Failure
+from ..errors import BudgetSpent, DeclarationError, ExecutionError, Infrastructure, ModelRefused, RunError
 from ..judging.firewall import as_failure
 from ..parsing import parse_object, shown
 from ..preparation.registry import build_preparation
@@ -152,6 +153,8 @@ def prepare(
         try:
             prepared: Case = program(case)
             return PreparedLine(prepared.id, prepared.model_dump_json())
+        except ModelRefused as error:
+            return Infrastructure(str(error))
         except (BudgetSpent, DeclarationError):
             raise
         except Exception as error:
@@ -210,5 +213,6 @@ class _Failures:
         return self._first[self.reasons.most_common(1)[0][0]] if self.reasons else ""
 
 
-def _server_failure(result: PreparedLine | ExecutionError) -> str:
-    return str(result) if isinstance(result, ExecutionError) and result.reason == "infrastructure" else ""
+def _server_failure(result: PreparedLine | ExecutionError) -> Failure | None:
+    is_failure = isinstance(result, ExecutionError) and result.reason == "infrastructure"
+    return Failure(str(result)) if is_failure else None

@@ -125,7 +125,7 @@ class WordingEvaluator:
         digest, stop = digest_of(wordings), self.guard.stop
         known = self.tried[digest].verdicts if digest in self.tried else {}
         missing = [case for case in cases if case.id not in known]
-        stages = [names for _, names in stream(called, missing, workers=workers, stop=stop, failed=lambda _: "")]
+        stages = [names for _, names in stream(called, missing, workers=workers, stop=stop, failed=lambda _: None)]
         if len(stages) < len(missing):
             raise KeyboardInterrupt
         return set().union(*stages)

@@ -10,11 +10,8 @@ from collections import Counter
 
 import pytest
 
-from dicast import Case
 from dicast.cli import run
 from dicast.data import read_cases
-from dicast.engines.parallel import stream
-from dicast.errors import Infrastructure
 from dicast.testing import MockServer
 
 
@@ -155,21 +152,6 @@ def test_a_spent_budget_is_told_and_more_finishes(elsewhere, capsys):
         assert len(ids(elsewhere / "prepared.jsonl")) == 3
         assert prepare(server) == 0
     assert ids(elsewhere / "prepared.jsonl") == Counter(f"s{n}" for n in range(6))
-
-
-def test_case_after_case_that_fails_at_the_server_ends_the_stream():
-    asked, got = [], []
-
-    def down(case):
-        asked.append(case.id)
-        return "down." if len(asked) > 3 else ""
-
-    cases = (Case(id=str(n), query="q", candidates=[{"text": "x"}]) for n in range(100))
-    results = stream(down, cases, workers=1, stop=threading.Event(), failed=str)
-    with pytest.raises(Infrastructure, match="down. 5 cases in a row failed so. Run again to continue."):
-        got.extend(case.id for case, _ in results)
-    assert sorted(got) == sorted(asked)
-    assert 3 + 5 <= len(asked) <= 3 + 5 + 2 * 2  # two in flight, and two that may be told in any order
 
 
 @pytest.mark.fault

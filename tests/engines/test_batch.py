@@ -14,7 +14,7 @@ import pytest
 from dicast import Case
 from dicast.data import Usage, Verdict
 from dicast.engines.batch import RunFolder, read_verdicts, run_cases
-from dicast.errors import BudgetSpent, DeclarationError, Infrastructure, RunError
+from dicast.errors import BudgetSpent, DeclarationError, Infrastructure, ModelError, ModelRefused, RunError
 from dicast.testing import MockServer
 
 
@@ -123,13 +123,13 @@ def test_two_processes_cannot_write_one_run(tmp_path):
 
 def test_a_dead_server_ends_the_run_and_keeps_what_is_done(tmp_path):
     dead = lambda case: verdict(case, status="unscored", reason="infrastructure", detail="down.", winner=None)  # noqa: E731
-    with pytest.raises(Infrastructure, match="down. 5 cases in a row failed so"):
+    with pytest.raises(Infrastructure, match="down. The first 5 cases failed so"):
         run_cases(dead, cases(100), opened(tmp_path), workers=1, on_verdict=lambda judged: None)
     assert len(ids(tmp_path)) < 10
 
 
-def test_a_spent_budget_or_a_wrong_declaration_ends_the_run(tmp_path):
-    for error in (BudgetSpent("spent"), DeclarationError("wrong")):
+def test_a_spent_budget_or_a_model_that_cannot_be_used_ends_the_run(tmp_path):
+    for error in (BudgetSpent("spent"), ModelError("wrong")):
 
         def judge(case, error=error):
             if case.id == "case-3":
@@ -141,6 +141,32 @@ def test_a_spent_budget_or_a_wrong_declaration_ends_the_run(tmp_path):
                 judge, cases(50), opened(tmp_path / type(error).__name__), workers=2, on_verdict=lambda judged: None
             )
         assert "case-3" not in ids(tmp_path / type(error).__name__)
+
+
+@pytest.mark.parametrize("count", [1, 40])
+def test_an_odd_case_or_a_refusal_of_the_server_ends_no_run(tmp_path, count):
+    reasons = {"case-0": DeclarationError("no pair"), "case-7": ModelRefused("401")}
+
+    def judge(case):
+        if case.id in reasons and count > 1:
+            raise reasons[case.id]
+        return verdict(case)
+
+    run_cases(judge, cases(count), opened(tmp_path), workers=2, on_verdict=lambda judged: None)
+    unscored = {judged.case_id: judged.reason for judged in read_verdicts(tmp_path) if judged.status == "unscored"}
+    assert unscored == ({"case-0": "internal", "case-7": "infrastructure"} if count > 1 else {})
+    assert len(ids(tmp_path)) == count
+
+
+@pytest.mark.parametrize("count", [1, 500])
+@pytest.mark.parametrize("error", [DeclarationError("no pair"), ModelRefused("401")])
+def test_a_judge_that_can_judge_no_case_is_an_error(tmp_path, count, error):
+    def judge(case):
+        raise error
+
+    with pytest.raises(type(error), match=str(error)):
+        run_cases(judge, cases(count), opened(tmp_path), workers=2, on_verdict=lambda judged: None)
+    assert len(ids(tmp_path)) < 50
 
 
 def test_cases_are_read_no_faster_than_they_are_judged(tmp_path):

@@ -1,0 +1,48 @@
+"""One odd case, or a refusal of a server that works, ends no run: it is an unscored verdict."""
+
+from collections.abc import Callable
+
+from ..data import Case, Verdict
+from ..errors import DeclarationError, ModelError, ModelRefused, UnscoredReason
+from .stop_rule import Failure
+
+USELESS = ("internal", "unreadable")  # reasons that, from the first case on, say that nothing can work
+
+
+class LenientJudge:
+    """A judge that gives an unscored verdict where a case, or a server's refusal, makes it raise a DeclarationError.
+
+    Args:
+        judge: what it calls.
+    """
+
+    def __init__(self, judge: Callable[[Case], Verdict]) -> None:
+        self._judge = judge
+        self._refused: list[DeclarationError] = []
+
+    def __call__(self, case: Case) -> Verdict:
+        """The verdict.
+
+        Raises:
+            ModelError: the model cannot be used, as this side knows without asking.
+        """
+        try:
+            return self._judge(case)
+        except DeclarationError as error:
+            if isinstance(error, ModelError) and not isinstance(error, ModelRefused):
+                raise
+            self._refused.append(error)
+            reason: UnscoredReason = "infrastructure" if isinstance(error, ModelRefused) else "internal"
+            return Verdict(case_id=case.id, status="unscored", reason=reason, detail=str(error))
+
+    def check(self, finished: int) -> None:
+        """Raise the first DeclarationError if all of the finished cases raised some."""
+        if 0 < finished <= len(self._refused):
+            raise self._refused[0]
+
+
+def failure_of(verdict: Verdict) -> Failure | None:
+    """How a verdict failed, where that need not be the case's fault."""
+    if verdict.reason == "infrastructure":
+        return Failure(verdict.detail)
+    return Failure(verdict.detail, is_server=False) if verdict.reason in USELESS else None
