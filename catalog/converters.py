@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from ..data.case import Candidate, Case, Comparison, Persona, Preference, Review, Reviewer, Scores, Winner, digest
-from ..data.rows import Row, explain
+from ..data.rows import Row
 from ..errors import DataError
+from ..parsing import explain
 
 Convert = Callable[[Row], list[Case]]
 

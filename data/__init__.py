@@ -1,7 +1,8 @@
 """Cases and verdicts, and how they are read, split and found."""
 
 from .case import Candidate, Case, Comparison, Persona, Preference, Review, Reviewer, Scores, Turn, Winner
-from .readers import Rejects, read_cases
+from .readers import read_cases
+from .rejects import Rejects
 from .split import split
 from .verdict import Correction, Finding, Judged, Usage, Verdict
 

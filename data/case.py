@@ -26,7 +26,15 @@ def encodable(text: str) -> str:
 Text = Annotated[str, AfterValidator(encodable)]
 NonEmpty = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True), AfterValidator(encodable)]
 
+MOST_SCORE = 1e50  # of a score or an end of a scale: squares and sums over many cases stay floats
+ScoreNumber = Annotated[float, Field(ge=-MOST_SCORE, le=MOST_SCORE)]
+
 SWAPPED: dict[Letter, Letter] = {"a": "b", "b": "a", "tie": "tie"}
+
+
+def _check_scale(lo: float, hi: float) -> None:
+    if max(abs(lo), abs(hi)) > MOST_SCORE:
+        raise ValueError(f"the scale {lo:g}..{hi:g} goes beyond {MOST_SCORE:g}; give a shorter one")
 
 
 def digest(text: str) -> str:
@@ -44,7 +52,7 @@ class Candidate(Record):
     """One text to judge; it may be empty (a model can answer nothing)."""
 
     text: Text = Field(description="the text itself")
-    system: str | None = Field(default=None, description="the model or author that wrote it; never shown to a judge")
+    system: Text | None = Field(default=None, description="the model or author that wrote it; never shown to a judge")
 
 
 class Turn(Record):
@@ -65,7 +73,7 @@ class Persona(Record):
     """Who one person is: named features (age, education, ...) and free text (arXiv 2406.11657)."""
 
     kind: Literal["persona"] = "persona"
-    features: dict[str, Text] = Field(default_factory=dict, description="feature name -> value, as in age: 25-34")
+    features: dict[Text, Text] = Field(default_factory=dict, description="feature name -> value, as in age: 25-34")
     text: Text = Field(default="", description="the person described in free text")
 
 
@@ -100,6 +108,7 @@ class Reviewer(Record):
         outside = [review.score for review in self.reviews if not lo <= review.score <= hi]
         if outside:
             raise ValueError(f"a review's score {outside[0]:g} is not on the scale {lo:g}..{hi:g}")
+        _check_scale(lo, hi)
         return self
 
 
@@ -136,6 +145,9 @@ class Scores(Record):
         outside = [value for value in self.values if not self.lo <= value <= self.hi]
         if outside:
             raise ValueError(f"score {outside[0]:g} is not on the scale {self.lo:g}..{self.hi:g}")
+        _check_scale(self.lo, self.hi)
+        if not self.values:
+            raise ValueError("there is no score; give one per candidate")
         return self
 
     @property

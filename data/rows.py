@@ -11,7 +11,6 @@ its shape. A row without `id` gets an id from its file and line. Other columns g
 number.
 """
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..errors import DataError
+from ..parsing import JsonError, explain, load_json, shown
 from .case import Candidate, Case, Label, Persona, Preference, Profile, Reviewer, Scores, Turn, Winner
 
 Row = Mapping[str, Any]
@@ -26,6 +26,7 @@ Scale = tuple[float, float]
 
 LETTERS = {"a": "a", "b": "b", "tie": "tie", "response_a": "a", "response_b": "b"}
 COMMON = ("aspect", "group", "meta")
+NESTED = ("history", "candidates", "profile", "label", "votes", "meta")  # of a case: lists and objects
 KNOWN = {
     *COMMON, "id", "query", "question", "context", "response_a", "response_b", "system_a", "system_b", "label", "votes",
     "response", "system", "score", "scale", "options", "preference", "persona", "reviewer", "reviews", "comparisons",
@@ -53,7 +54,8 @@ class FieldError(ValueError):
     """
 
     def __init__(self, field: str, value: object, advice: str, problem: str | None = None) -> None:
-        super().__init__(f"{problem or f'field {field!r} is {_shown(value)}'}. {advice}")
+        message = problem or f"field {field!r} is {shown(value)}"
+        super().__init__(f"{message}. {advice}" if advice else message)
         self.field, self.value = field, value
 
 
@@ -70,7 +72,8 @@ def row_to_case(row: Row, *, default_id: str, scale: Scale = (1, 5)) -> Case:
     """
     identity = default_id if row.get("id") in (None, "") else str(row["id"])
     if "candidates" in row:
-        return Case.model_validate({name: _decoded(value) for name, value in row.items()} | {"id": identity})
+        nested = {name: _decoded(row[name]) for name in NESTED if name in row}
+        return Case.model_validate({**row, **nested, "id": identity})
     shape = _pairwise if "response_a" in row or "response_b" in row else _choice if "options" in row else _pointwise
     common = {name: row[name] for name in COMMON if row.get(name) not in (None, "")}
     if "meta" in common:
@@ -100,7 +103,7 @@ def _pairwise(row: Row, scale: Scale) -> dict[str, Any]:
 
 def _pointwise(row: Row, scale: Scale) -> dict[str, Any]:
     if "response" not in row:
-        problem = f"the columns are {', '.join(sorted(row)) or 'none'}"
+        problem = f"the columns are {', '.join(sorted(map(str, row)))[:300] or 'none'}"
         advice = f"They have none of the shapes {SHAPES}; rename with --fields (in Python, CaseSource(fields=...))."
         raise FieldError("response", sorted(row), advice, problem)
     scale = _scale(row, scale)
@@ -239,28 +242,10 @@ def _decoded(value: Any) -> Any:
     """A list or object that a CSV cell holds as JSON text; anything else as it is."""
     if isinstance(value, str) and value[:1] in "[{":
         try:
-            return json.loads(value)
-        except json.JSONDecodeError:
+            return load_json(value)
+        except JsonError:
             return value
     return value
-
-
-def _shown(value: object) -> str:
-    """A value as JSON, at most 80 characters of it; characters that cannot be printed are escaped."""
-    text = json.dumps(value, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace").decode()
-    return text if len(text) <= 80 else text[:80] + "..."
-
-
-def explain(error: Exception) -> str:
-    """What is wrong with a row, in one line without the row's file and line."""
-    if isinstance(error, ValidationError):
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        message = first["msg"].removeprefix("Value error, ")
-        value = "" if first["type"] == "missing" else f" is {_shown(first['input'])}"
-        message = message if message.endswith((".", "?")) else f"{message}."
-        return f"field {field!r}{value}: {message}" if field else message
-    return str(error)
 
 
 def bad_row(source: str, line: int, error: Exception) -> DataError:

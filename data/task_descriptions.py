@@ -12,8 +12,8 @@ import yaml
 from pydantic import Field, ValidationError
 
 from ..errors import DeclarationError
+from ..parsing import explain
 from .case import NonEmpty, Record
-from .rows import explain
 
 OVERALL = "overall quality"
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
 from ..errors import UnscoredReason
-from .case import SWAPPED, Case, Label, Letter, Record
+from .case import SWAPPED, Case, Label, Letter, Record, ScoreNumber, Scores, Winner
 from .html import html_table
 
 Order = Literal["ab", "ba"]
@@ -81,7 +81,7 @@ class Finding(Record):
     order: Order | None = Field(
         default=None, description="the order of presentation; None: each candidate was read by itself"
     )
-    scores: tuple[Number, ...] | None = Field(default=None, description="one score per candidate")
+    scores: tuple[ScoreNumber, ...] | None = Field(default=None, description="one score per candidate")
     levels: tuple[tuple[Probability, ...], ...] | None = Field(
         default=None, description="for each candidate the probabilities of the scale's levels, lowest first"
     )
@@ -132,7 +132,9 @@ class Verdict(Record):
     reason: UnscoredReason | None = Field(default=None, description="why it is unscored")
     detail: ModelText = Field(default="", description="for an unscored verdict: what happened")
     winner: Letter | int | None = Field(default=None, description="a letter for a pair, an index for a choice")
-    scores: tuple[Number, ...] | None = Field(default=None, description="one score per candidate, on the judge's scale")
+    scores: tuple[ScoreNumber, ...] | None = Field(
+        default=None, description="one score per candidate, on the judge's scale"
+    )
     distribution: dict[str, Probability] | None = Field(default=None, description="winner -> probability")
     certainty: Probability | None = Field(
         default=None, description="the probability that the verdict is right; calibrated where a head is fitted"
@@ -203,7 +205,32 @@ class Judged(Verdict):
     systems: tuple[ModelText | None, ...] = Field(
         default=(), description="the candidates' systems; empty: none is known"
     )
-    lengths: tuple[int, ...] = Field(default=(), description="the candidates' characters")
+    lengths: tuple[Annotated[int, Field(ge=0, le=10**12)], ...] = Field(
+        default=(), description="the candidates' characters"
+    )
+
+    @model_validator(mode="after")
+    def _names_candidates_that_exist(self) -> Self:
+        sizes = {
+            "lengths": len(self.lengths),
+            "systems": len(self.systems),
+            "scores": len(self.scores or ()),
+            "label": len(self.label.values) if isinstance(self.label, Scores) else 0,
+        }
+        (first, count), *others = [(name, size) for name, size in sizes.items() if size] or [("", 0)]
+        for name, size in others:
+            if size != count:
+                raise ValueError(f"{name} for {size} candidates, but {first} for {count}")
+        winners = [self.winner, *(label.value for label in (self.label, *self.votes) if isinstance(label, Winner))]
+        for winner in (*winners, *(["tie"] if self.order_winners else [])):
+            if isinstance(winner, str) and count not in (0, 2):
+                raise ValueError(f"winner {winner!r} is for a pair, but there are {count} candidates")
+            if isinstance(winner, int) and (winner < 0 or winner >= (count or winner + 1)):
+                raise ValueError(f"winner {winner} is not the index of one of {count} candidates")
+        for fix in self.corrections:
+            if fix.candidate < 0 or fix.candidate >= (count or fix.candidate + 1):
+                raise ValueError(f"a correction is of candidate {fix.candidate}, but there are {count}")
+        return self
 
     def swapped(self) -> Self:
         """The verdict and the label of the pair with its candidates exchanged."""

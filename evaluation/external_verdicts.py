@@ -5,33 +5,35 @@
     {"id": "17", "prediction": 3.5, "label": 4}                                     a text's score
     {"id": "17", "prediction": 2, "label": 0, "options": 4}                         a choice, by index
 
+A file holds verdicts of one kind.
 `prediction` null is unscored. `prediction_swapped` is the verdict with the two texts exchanged, in the row's own
 letters; where the two differ, the verdict is a tie. `certainty` may be 0..1 or 0..100. Optional: `group`, `votes`,
 `aspect`, `system`, `lengths`; `judge` and `setting` name whose verdicts they are. `item_id` is another name of `id`.
 """
 
-import json
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, PlainValidator, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, PlainValidator, ValidationError, model_validator
 
 from ..data import Judged, Scores, Winner
-from ..data.case import Label, Letter
+from ..data.case import MOST_SCORE, Label, Letter
 from ..data.rows import bad_row
 from ..errors import DataError
+from ..parsing import parse_object, shown
 
 LETTERS = ("a", "b", "tie")
-ANY = (float("-inf"), float("inf"))  # the scale of a score that names none
 NAMES = ("judge", "setting")
+MOST_OPTIONS = 10_000
+
+Kind = Literal["letters", "scores", "indexes of options"]
 
 
 def _value(value: Any) -> Any:
     """A letter or a finite number."""
-    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    if value in LETTERS or number:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and -MOST_SCORE <= value <= MOST_SCORE
+    if is_number or (isinstance(value, str) and value in LETTERS):
         return value
     raise ValueError("must be 'a', 'b' or 'tie', a score, or the index of an option")
 
@@ -48,15 +50,42 @@ class ExternalVerdict(BaseModel):
     prediction: Value | None
     prediction_swapped: Letter | None = None
     label: Value | None = None
-    options: int | None = None
+    options: Annotated[int, Field(ge=2, le=MOST_OPTIONS)] | None = None
     certainty: Annotated[float, Field(ge=0, le=100)] | None = None
     votes: tuple[Letter, ...] = ()
     group: str | None = None
     aspect: str | None = None
     system: str | None = None
-    lengths: tuple[int, ...] = ()
+    lengths: tuple[Annotated[int, Field(ge=0, le=10**12)], ...] = ()
     judge: str = ""
     setting: str = ""
+
+    @property
+    def kind(self) -> Kind | None:
+        """What the verdict and the label are; None where both are missing."""
+        if self.options is not None:
+            return "indexes of options"
+        values = [value for value in (self.prediction, self.label) if value is not None]
+        if not values:
+            return "letters" if self.prediction_swapped or self.votes else None
+        return "letters" if isinstance(values[0], str) else "scores"
+
+    @model_validator(mode="after")
+    def _is_of_one_kind(self) -> Self:
+        for name, value in (("prediction", self.prediction), ("label", self.label)):
+            if value is None:
+                continue
+            if isinstance(value, str) != (self.kind == "letters"):
+                raise ValueError(f"{name} is {shown(value)}, but the row's verdicts are {self.kind}")
+            if self.options is not None and (not isinstance(value, int) or not 0 <= value < self.options):
+                raise ValueError(f"{name} is {shown(value)}, which is not the index of one of {self.options} options")
+        if self.kind != "letters" and (self.prediction_swapped or self.votes):
+            name = "prediction_swapped" if self.prediction_swapped else "votes"
+            raise ValueError(f"{name} is for pairs, but the row's verdicts are {self.kind}")
+        count = self.options or {"letters": 2, "scores": 1, None: len(self.lengths)}[self.kind]
+        if self.lengths and len(self.lengths) != count:
+            raise ValueError(f"lengths are of {len(self.lengths)} texts, but there are {count}")
+        return self
 
 
 def read_external_verdicts(path: Path, where: Mapping[str, str] | None = None) -> Iterator[Judged]:
@@ -89,21 +118,29 @@ def external_verdicts(
         DataError: as of `read_external_verdicts`.
     """
     names: dict[str, str] = {}
+    kinds: dict[str, int] = {}
     for number, raw in enumerate(lines, start=1):
         if raw.strip() and (row := _row(source, number, raw, where or {})):
             _check_same(source, names, row)
+            if row.kind:
+                kinds.setdefault(row.kind, number)
+            if len(kinds) > 1:
+                (first, line), (second, _) = kinds.items()
+                raise DataError(
+                    f"{source} line {number}: the verdicts are {second}, those of line {line} {first}. Give "
+                    "one file for each kind."
+                )
             yield _judged(row)
 
 
 def _row(source: str, number: int, raw: str | bytes, where: Mapping[str, str]) -> ExternalVerdict | None:
+    content = parse_object(raw, f"{source} line {number}", advice="Give one verdict a line.", nan=True)
+    if any(str(content.get(name)) != value for name, value in where.items()):
+        return None
     try:
-        if where and any(str(json.loads(raw).get(name)) != value for name, value in where.items()):
-            return None
-        return ExternalVerdict.model_validate_json(raw)
+        return ExternalVerdict.model_validate(content)
     except ValidationError as error:
         raise bad_row(source, number, error) from None
-    except (json.JSONDecodeError, AttributeError):
-        raise DataError(f"{source} line {number}: not a JSON object. Give one verdict a line.") from None
 
 
 def _check_same(source: str, names: dict[str, str], row: ExternalVerdict) -> None:
@@ -116,7 +153,7 @@ def _check_same(source: str, names: dict[str, str], row: ExternalVerdict) -> Non
 
 
 def _judged(row: ExternalVerdict) -> Judged:
-    single = isinstance(row.prediction, int | float) and row.options is None
+    single = row.kind == "scores"
     verdict: dict[str, Any] = {"case_id": row.id if row.aspect is None else f"{row.id}#{row.aspect}"}
     if row.prediction is None:
         verdict |= {"status": "unscored", "reason": "parse_failure"}
@@ -132,7 +169,7 @@ def _judged(row: ExternalVerdict) -> Judged:
         votes=tuple(Winner(value=vote) for vote in row.votes),
         group=row.group,
         aspect=row.aspect,
-        systems=(row.system,) if row.system else (),
+        systems=(row.system,) if row.system and single else (),
         lengths=row.lengths,
     )
 
@@ -152,5 +189,5 @@ def _label(row: ExternalVerdict, single: bool) -> Label | None:
     if row.label is None:
         return None
     if single:
-        return Scores(values=(float(row.label),), lo=ANY[0], hi=ANY[1])
+        return Scores(values=(float(row.label),), lo=-MOST_SCORE, hi=MOST_SCORE)
     return Winner(value=row.label)

@@ -7,8 +7,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from ..data import Case, Verdict
-from ..data.rows import explain
 from ..errors import ExecutionError, Internal
+from ..parsing import explain
 from ..redaction import clean
 
 PACKAGE = Path(__file__).resolve().parent.parent

@@ -18,10 +18,10 @@ from pydantic import Field, JsonValue, ValidationError
 
 from .._version import __version__
 from ..data.case import Record
-from ..data.rows import explain
 from ..engines.jsonl import write_whole
 from ..errors import DeclarationError
 from ..evaluation.drift import RecordedAccuracy, read_accuracy
+from ..parsing import explain
 from .judge import Judge
 from .judge_file_upgrade import renamed_training, upgraded
 from .judge_record import JudgeRecord, as_json, from_record, same_structure, to_record

@@ -15,11 +15,11 @@ from pydantic import Field, JsonValue, ValidationError
 
 from ..data.case import Record
 from ..data.readers import file_digest
-from ..data.rows import explain
 from ..data.verdict import Probability
 from ..engines.model_string import ModelString
 from ..engines.models import Roles
 from ..errors import DeclarationError, DicastError
+from ..parsing import explain
 from .cascade import Cascade
 from .composite import Composite
 from .heads import Head

@@ -13,9 +13,10 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from ..data import Case, Verdict
 from ..data.case import NonEmpty, Record, Text
-from ..data.rows import explain, parse_scale
+from ..data.rows import parse_scale
 from ..engines.parallel import concurrently
 from ..errors import DeclarationError
+from ..parsing import explain
 from .answer_types import MOST_LEVELS
 from .signature_judge import PAIR, SCORES, SINGLE, SignatureJudge
 

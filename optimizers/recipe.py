@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from ..data.case import Record
-from ..data.rows import explain
 from ..engines.ledger import Budget
 from ..errors import DeclarationError
+from ..parsing import explain
 from ..registry import Registry
 from .structure.pareto import Prefer
 

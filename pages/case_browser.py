@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..data import Correction, Finding, Judged, Scores
-from ..data.case import Case, Label
+from ..data.case import MOST_SCORE, Case, Label
 from .formatting import MINUS, MISSING, THIN, counted, format_value
 from .plots.chart import shortened
 from .run_report import Disagreement, RunReport
@@ -233,7 +233,7 @@ def _facts(judged: Judged, case: Case | None) -> Iterator[str]:
     aspect = case.aspect if case and case.aspect else judged.aspect
     if aspect:
         yield f"aspect: {aspect}"
-    if isinstance(judged.label, Scores):
+    if isinstance(judged.label, Scores) and judged.label.hi < MOST_SCORE:
         yield f"human scale: {judged.label.lo:g} to {judged.label.hi:g}"
     if judged.group:
         yield f"group: {judged.group}"

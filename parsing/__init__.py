@@ -1,6 +1,6 @@
 """Every file that dicast reads is decoded and parsed here: errors name file, line, field and value, in one line."""
 
-from .json_text import JsonError, json_lines, load_json, parse_json, parse_object, read_object
+from .json_text import JsonError, json_kind, json_lines, load_json, parse_json, parse_object, read_object
 from .record import explain, parse_record, parse_record_json, shown
 from .text import decode, not_utf8, read_bytes, read_text
 from .yaml_text import parse_yaml, read_yaml
@@ -9,6 +9,7 @@ __all__ = [
     "JsonError",
     "decode",
     "explain",
+    "json_kind",
     "json_lines",
     "load_json",
     "not_utf8",

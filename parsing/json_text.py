@@ -149,7 +149,7 @@ def parse_object(
     """The JSON object of a text; arguments as of `parse_json`."""
     value = parse_json(text, where, error=error, advice=advice, nan=nan)
     if not isinstance(value, dict):
-        raise error(f"{where}: a JSON {kind(value)}, not an object. {advice}".rstrip())
+        raise error(f"{where}: a JSON {json_kind(value)}, not an object. {advice}".rstrip())
     return value
 
 
@@ -175,7 +175,7 @@ def json_lines(
             yield number, parse_object(line, f"{source} line {number}", error=error, advice=advice, nan=True)
 
 
-def kind(value: object) -> str:
+def json_kind(value: object) -> str:
     """The name of a JSON value's type."""
     names = {dict: "object", list: "list", str: "text", bool: "true or false", int: "number", float: "number"}
     return names.get(type(value), "null" if value is None else type(value).__name__)

@@ -10,7 +10,6 @@ from pydantic import ValidationError
 
 from ..data import Judged, Usage
 from ..data.readers import file_digest
-from ..data.rows import explain
 from ..engines.batch import read_manifest, read_verdicts
 from ..errors import DataError, DeclarationError, RunError
 from ..evaluation import RunArrays, run_arrays
@@ -20,6 +19,7 @@ from ..evaluation.external_verdicts import external_verdicts, read_external_verd
 from ..evaluation.metric import THRESHOLD
 from ..evaluation.results import Branch, Evaluation, Measure, RunComparison
 from ..evaluation.sections import section_title
+from ..parsing import explain
 from .branch_ablation import sweep
 from .case_source import CaseSource, json_row, rows_of
 from .coverage import Coverage

@@ -84,7 +84,7 @@ def test_a_score_off_the_scale_is_refused(value: float) -> None:
 @pytest.mark.parametrize(("lo", "hi"), [(5, 1), (1, 1), (float("nan"), 1)])
 def test_a_scale_that_is_upside_down_is_refused(lo: float, hi: float) -> None:
     with pytest.raises(ValidationError, match="lo must be below hi, got lo="):
-        Scores(values=(), lo=lo, hi=hi)
+        Scores(values=(1,), lo=lo, hi=hi)
 
 
 def test_swapping_exchanges_candidates_label_and_votes() -> None:

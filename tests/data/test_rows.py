@@ -7,7 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from dicast.data import Case, Persona, Preference, Reviewer, Scores, Winner
-from dicast.data.rows import FieldError, bad_row, explain, row_to_case
+from dicast.data.rows import FieldError, bad_row, row_to_case
+from dicast.parsing import explain
 
 PAIR: dict[str, Any] = {"query": "Say hello.", "response_a": "Hello.", "response_b": "Good day."}
 TEXT: dict[str, Any] = {"query": "Say hello.", "response": "Hello."}

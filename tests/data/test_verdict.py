@@ -146,7 +146,7 @@ def test_a_judged_case_holds_the_verdict_beside_the_label() -> None:
         Winner(value=0),
         Winner(value=1),
         Scores(values=(1.5, 5), lo=1, hi=5),
-        Scores(values=(0.1,), lo=0, hi=1),
+        Scores(values=(0.1, 1), lo=0, hi=1),
     ],
 )
 def test_a_line_of_verdicts_comes_back_as_it_was(verdict: Verdict, label: Winner | Scores | None) -> None:

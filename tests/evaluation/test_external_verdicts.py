@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dicast.data import Scores, Winner
+from dicast.data import Judged, Scores, Winner
 from dicast.errors import DataError
 from dicast.evaluation.external_verdicts import read_external_verdicts
 
@@ -17,15 +17,16 @@ def rows(folder: Path, *lines: object) -> Path:
 
 
 def test_pairs_texts_and_choices_are_read(tmp_path: Path) -> None:
-    path = rows(
-        tmp_path,
+    def read(*lines: object) -> list[Judged]:
+        return list(read_external_verdicts(rows(tmp_path, *lines)))
+
+    pair, failed = read(
         {"id": 1, "prediction": "a", "label": "b", "certainty": 80, "votes": ["b", "b"], "lengths": [3, 4]},
-        {"item_id": "2", "prediction": 3, "label": 4.5, "aspect": "fluency", "system": "s"},
-        {"id": "3", "prediction": 2, "label": 0, "options": 4, "certainty": 0.4},
         {"id": "4", "prediction": None, "label": "a"},
         "",
     )
-    pair, text, choice, failed = read_external_verdicts(path)
+    (text,) = read({"item_id": "2", "prediction": 3, "label": 4.5, "aspect": "fluency", "system": "s"})
+    (choice,) = read({"id": "3", "prediction": 2, "label": 0, "options": 4, "certainty": 0.4})
     assert (pair.case_id, pair.winner, pair.label, pair.certainty) == ("1", "a", Winner(value="b"), 0.8)
     assert (len(pair.votes), pair.lengths) == (2, (3, 4))
     assert (text.case_id, text.scores, text.aspect, text.systems) == ("2#fluency", (3.0,), "fluency", ("s",))
