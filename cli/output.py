@@ -123,9 +123,10 @@ def _clean_logs() -> None:
     def cleaned(*arguments: Any, **options: Any) -> logging.LogRecord:
         record = make(*arguments, **options)
         try:
-            record.msg, record.args = clean(record.getMessage()), ()
-        except Exception:  # a wrong format; logging itself reports it
-            return record
+            message = record.getMessage()
+        except Exception:  # a wrong format, of which logging would print a traceback
+            message = f"{record.msg} {record.args}"
+        record.msg, record.args = clean(message), ()
         if record.exc_info:
             record.exc_text = clean(logging.Formatter().formatException(record.exc_info))
         return record
