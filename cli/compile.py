@@ -57,7 +57,7 @@ def _preferences() -> tuple[str, ...]:
 @options.set_option("A parameter of the program to start with.")
 @click.option("--limit", type=click.IntRange(1), help="Take this many cases, sampled with --seed.")
 @options.no_ties_option
-@options.workers_option
+@options.pace_options
 @options.budget_option
 @click.option(
     "--resume", is_flag=True, help="Only continue an existing compilation; without it a new one is started as well."

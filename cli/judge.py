@@ -28,7 +28,7 @@ EXIT = {"complete": 0, "budget": INCONCLUSIVE, "stopped": STOPPED}
 @options.seed_option
 @options.no_ties_option
 @click.option("--no-refusals", is_flag=True, help="Leave out cases with a response that declines to answer.")
-@options.workers_option
+@options.pace_options
 @options.budget_option
 @options.min_coverage_option
 @options.json_option
@@ -56,7 +56,7 @@ def command(explain: str | None, min_coverage: float, as_json: bool, **values: A
     with render.RunProgress(quiet=as_json) as progress:
         if explain is not None:
             with render.status(f"judging {explain}"):
-                judgment = workflows.explain(judge, source, explain, progress=progress)
+                judgment = workflows.explain(judge, source, explain, timeout=values["timeout"], progress=progress)
             return _print_judgment(judgment, as_json)
         with stop_on_interrupt(progress) as stop:
             run = workflows.run(judge, source, progress=progress, stop=stop, **values)

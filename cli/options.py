@@ -128,6 +128,18 @@ no_ties_option = click.option("--no-ties", is_flag=True, help="Leave out cases w
 workers_option = click.option(
     "--workers", type=click.IntRange(1, 256), help="Cases at once [default: 2 local, 16 for a server]."
 )
+timeout_option = click.option(
+    "--timeout",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="Give a request up when no byte of the answer came for so long, or the whole answer takes twice as long "
+    "[default: 120, a local model 1800].",
+)
+in_flight_option = click.option(
+    "--in-flight",
+    type=click.IntRange(1, 4096),
+    help="Requests to one model at once, at most [default: 4 for each worker, at least 32].",
+)
 budget_option = click.option(
     "--budget",
     metavar="LIMITS",
@@ -161,6 +173,9 @@ def together(*options: Callable[[Function], Function]) -> Callable[[Function], F
         return function
 
     return decorated
+
+
+pace_options = together(workers_option, in_flight_option, timeout_option)
 
 
 def case_options_of(*, required: bool) -> Callable[[Function], Function]:

@@ -32,7 +32,7 @@ def _preparations() -> list[str]:
 @options.set_option("A parameter, as in words=100.")
 @options.limit_option
 @options.seed_option
-@options.workers_option
+@options.pace_options
 @options.budget_option
 @click.option(
     "--min-coverage",

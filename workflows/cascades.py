@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..engines.ledger import Budget
+from ..engines.pace import paced
 from ..errors import BudgetSpent, DeclarationError
 from ..judging import Cascade, Judge
 from ..judging.judge_file import save
@@ -18,7 +19,7 @@ from ..optimizers.evidence import Evidence, Interrupted, ProgressCallbacks
 from .case_source import Cases, case_source
 from .interrupts import delayed_interrupt
 from .judge_spec import JudgeSpec, judge_spec
-from .preflight import as_budget, check_count, prepare_models, read_sample, stored, workers_of
+from .preflight import as_budget, check_count, pace_of, prepare_models, read_sample, stored, workers_of
 from .progress import SILENT, Progress
 
 
@@ -52,6 +53,8 @@ def cascade(
     seed: int = 0,
     limit: int | None = None,
     workers: int | None = None,
+    timeout: float | None = None,
+    in_flight: int | None = None,
     budget: Budget | str | None = None,
     skip_bad: bool = False,
     progress: Progress = SILENT,
@@ -69,6 +72,9 @@ def cascade(
         seed: of `limit`, and of the one case that is taken from each group.
         limit: this many cases, sampled.
         workers: cases judged at once.
+        timeout: seconds until the first byte of an answer, of which the whole may take twice that; by default 120, of a
+            local model 1,800.
+        in_flight: requests to one model at once, at most; by default four for each worker, but at least 32.
         budget: limits, as in "calls=1000,minutes=30".
         skip_bad: leave bad rows out.
         progress: callbacks.
@@ -90,6 +96,8 @@ def cascade(
     folder = path.with_name(f"{path.name.removesuffix(JUDGE_SUFFIX)}.evidence")
     members = [(str(getattr(judge, "name", judge)), _member(judge, lm)) for judge in judges]
     whole, stop = Cascade([judge for _, judge in members]), stop or threading.Event()
+    workers = workers_of(whole, workers)
+    pace = pace_of(workers, timeout, in_flight, stop, progress)
     labelled = read_sample(
         stored(source, folder), folder, limit, seed if limit else None, skip_bad=skip_bad, progress=progress
     )
@@ -97,11 +105,9 @@ def cascade(
     progress.start(None, 0)
     account = CostAccount(folder / SPENT, as_budget(budget))
     with account.session():
-        evidence = Evidence(
-            folder, account, ProgressCallbacks(progress.step, progress.verdict, stop), workers_of(whole, workers)
-        )
+        evidence = Evidence(folder, account, ProgressCallbacks(progress.step, progress.verdict, stop), workers)
         try:
-            with delayed_interrupt(stop):
+            with paced(pace), delayed_interrupt(stop):
                 result = certify_judges(members, labelled, evidence, risk=risk, delta=delta, seed=seed)
         except Interrupted:
             return CascadeRun(path, "stopped")

@@ -21,6 +21,7 @@ from ..engines.model_string import ModelString
 from ..engines.models import Roles, get_lm
 from ..engines.models import prepare as prepare_model
 from ..engines.odd_cases import LenientJudge, failure_of
+from ..engines.pace import paced
 from ..engines.parallel import stream
 from ..errors import DataError, DeclarationError, DicastError, ModelError
 from ..evaluation import Evaluation, evaluate
@@ -36,7 +37,7 @@ from ..paths import home
 from ..signatures.direct import Prefer
 from .case_source import Cases, CaseSource, case_source
 from .judge_spec import JudgeSpec
-from .preflight import check_count, exclude_training_cases, prepare_models, stored, workers_of
+from .preflight import check_count, exclude_training_cases, pace_of, prepare_models, stored, workers_of
 from .progress import SILENT, Progress
 
 EXTRAS = {"local": "xllamacpp", "data": "pyarrow", "report": "matplotlib"}
@@ -94,6 +95,7 @@ def check(
     cases: Cases | None = None,
     *,
     lm: str | None = None,
+    timeout: float | None = None,
     progress: Progress = SILENT,
     **options: Any,
 ) -> tuple[CheckItem, ...] | DriftReport:
@@ -103,6 +105,7 @@ def check(
         judge: a judge file; see `check_judge`.
         cases: as of `dicast.run`.
         lm: model strings, which are asked one question; with `judge`, those that answer it.
+        timeout: as of `dicast.run`.
         progress: callbacks.
         options: of `check_judge`.
     """
@@ -111,10 +114,11 @@ def check(
             raise DeclarationError(
                 "--judge needs --cases with new labels; dicast show FILE prints what the file contains."
             )
-        return check_judge(judge, cases, lm=lm, progress=progress, **options)
+        return check_judge(judge, cases, lm=lm, timeout=timeout, progress=progress, **options)
     items = list(_environment())
     if lm:
-        items += _check_models(lm, progress)
+        with paced(pace_of(1, timeout, None, threading.Event(), progress)):
+            items += _check_models(lm, progress)
     if cases is not None:
         source = case_source(cases)
         name = f"data {source.source}" if isinstance(source, CaseSource) else "data"
@@ -132,6 +136,7 @@ def check_judge(
     seed: int | None = None,
     margin: float = 0.05,
     skip_bad: bool = False,
+    timeout: float | None = None,
     progress: Progress = SILENT,
     stop: threading.Event | None = None,
 ) -> DriftReport:
@@ -147,6 +152,7 @@ def check_judge(
         seed: of the sample.
         margin: the loss of accuracy that would matter, in (0, 1).
         skip_bad: leave bad rows out.
+        timeout: as of `dicast.run`.
         progress: callbacks.
         stop: once set, no new case starts.
 
@@ -162,6 +168,8 @@ def check_judge(
     file, spec = read(judge), JudgeSpec(str(judge), lm)
     compare = _comparison(str(judge), file, margin)
     built, stop = spec.build(), stop or threading.Event()
+    workers = workers_of(built)
+    pace = pace_of(workers, timeout, None, stop, progress)
     built.threshold = None  # the record's accuracy is of all verdicts, kept or abstained
     prepare_models(built, progress=progress)
     with tempfile.TemporaryDirectory() as folder:
@@ -173,9 +181,10 @@ def check_judge(
     progress.start(len(chosen), 0)
     verdicts: list[Judged] = []
     lenient = LenientJudge(built)
-    for case, verdict in stream(lenient, chosen, workers=workers_of(built), stop=stop, failed=failure_of):
-        verdicts.append(Judged.of(case, verdict))
-        progress.verdict(verdicts[-1])
+    with paced(pace):
+        for case, verdict in stream(lenient, chosen, workers=workers, stop=stop, failed=failure_of):
+            verdicts.append(Judged.of(case, verdict))
+            progress.verdict(verdicts[-1])
     lenient.check(len(verdicts))
     if stop.is_set():
         return DriftReport("stopped")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..engines.ledger import Budget
+from ..engines.pace import paced
 from ..errors import BudgetSpent, DeclarationError, RunError
 from ..judging import Judge, build
 from ..judging.registry import JUDGE_SUFFIX
@@ -16,7 +17,16 @@ from ..optimizers.recipe import Baseline, Recipe, read_recipe, recipe
 from .case_source import Cases, case_source
 from .interrupts import delayed_interrupt
 from .judge_spec import JudgeSpec, has_models, judge_spec
-from .preflight import as_budget, check_count, exclude_training_cases, prepare_models, read_sample, stored, workers_of
+from .preflight import (
+    as_budget,
+    check_count,
+    exclude_training_cases,
+    pace_of,
+    prepare_models,
+    read_sample,
+    stored,
+    workers_of,
+)
 from .progress import SILENT, Progress
 from .reports import write_compilation_page
 
@@ -51,6 +61,8 @@ def compile(
     recipe_file: str | Path | None = None,
     limit: int | None = None,
     workers: int | None = None,
+    timeout: float | None = None,
+    in_flight: int | None = None,
     budget: Budget | str | None = None,
     skip_bad: bool = False,
     must_resume: bool = False,
@@ -68,6 +80,9 @@ def compile(
         recipe_file: a YAML file of the steps.
         limit: this many cases, sampled with the recipe's seed.
         workers: cases judged at once.
+        timeout: seconds until the first byte of an answer, of which the whole may take twice that; by default 120, of a
+            local model 1,800.
+        in_flight: requests to one model at once, at most; by default four for each worker, but at least 32.
         budget: limits, as in "calls=1000,minutes=30".
         skip_bad: leave bad rows out, in the folder's rejects.jsonl.
         must_resume: raise where the folder holds no compilation to continue.
@@ -89,6 +104,8 @@ def compile(
     if must_resume and not is_compilation(folder):
         raise RunError(f"--resume: {folder} holds no compilation. Leave --resume out to start one.")
     built, stop = spec.build(), stop or threading.Event()
+    workers = workers_of(built, workers)
+    pace = pace_of(workers, timeout, in_flight, stop, progress)
     baseline = _baseline(chosen.baseline, built)
     prepare_models(built, *_other_models(chosen), progress=progress)
     labelled = read_sample(
@@ -98,14 +115,14 @@ def compile(
     progress.start(None, 0)
     try:
         compiler = Compiler(
-            built, labelled, folder, chosen, baseline=baseline, workers=workers_of(built, workers),
+            built, labelled, folder, chosen, baseline=baseline, workers=workers,
             budget=as_budget(budget), progress=ProgressCallbacks(progress.step, progress.verdict, stop),
         )  # fmt: skip
     except TooFewLabels as error:
         return CompileRun(folder, "too few labels", str(error))
     path = folder / f"{spec.title}{JUDGE_SUFFIX}"
     try:
-        with delayed_interrupt(stop):
+        with paced(pace), delayed_interrupt(stop):
             compiled = compiler.run()
     except Interrupted:
         return CompileRun(folder, "stopped", "", _save_best(compiler, path))

@@ -1,5 +1,7 @@
 """What happens before the first case: models made ready, cases sampled, the manifest's facts."""
 
+import math
+import threading
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -12,6 +14,7 @@ from ..data.split import sample
 from ..engines.cache import configure_cache
 from ..engines.ledger import Budget
 from ..engines.models import default_workers, prepare
+from ..engines.pace import IN_FLIGHT, Pace
 from ..errors import DataError, DeclarationError
 from ..judging.judge_file import read
 from ..judging.module_base import StagedModule
@@ -43,6 +46,21 @@ def workers_of(judge: StagedModule, workers: int | None = None) -> int:
     """
     check_count("workers", workers)
     return default_workers(models_of(judge)) if workers is None else workers
+
+
+def pace_of(
+    workers: int, timeout: float | None, in_flight: int | None, stop: threading.Event, progress: Progress
+) -> Pace:
+    """How the calls of a run are made.
+
+    Raises:
+        DeclarationError: `timeout` is no number of seconds, or `in_flight` not a whole number of at least 1.
+    """
+    check_count("in_flight", in_flight)
+    is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+    if timeout is not None and not (is_number and 0 < timeout < math.inf):
+        raise DeclarationError(f"timeout: {timeout!r} is not a number of seconds over 0. Give one, or None.")
+    return Pace(timeout, in_flight or max(IN_FLIGHT, 4 * workers), stop, on_silence=progress.waiting)
 
 
 def check_count(name: str, value: int | None) -> None:

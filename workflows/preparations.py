@@ -13,6 +13,7 @@ from ..data.split import sample
 from ..engines.jsonl import ResumableJsonl
 from ..engines.ledger import Budget, Ledger, charge_to
 from ..engines.models import Roles
+from ..engines.pace import paced
 from ..engines.parallel import stream
 from ..engines.stop_rule import Failure
 from ..errors import BudgetSpent, DeclarationError, ExecutionError, Infrastructure, ModelRefused, RunError
@@ -22,7 +23,7 @@ from ..preparation.registry import build_preparation
 from .case_source import Cases, case_source
 from .coverage import Coverage
 from .interrupts import delayed_interrupt
-from .preflight import as_budget, check_count, nonempty, prepare_models, run_facts, stored, workers_of
+from .preflight import as_budget, check_count, nonempty, pace_of, prepare_models, run_facts, stored, workers_of
 from .progress import SILENT, Progress
 
 ENDING = ".jsonl"
@@ -114,6 +115,8 @@ def prepare(
     limit: int | None = None,
     seed: int | None = None,
     workers: int | None = None,
+    timeout: float | None = None,
+    in_flight: int | None = None,
     budget: Budget | str | None = None,
     skip_bad: bool = False,
     progress: Progress = SILENT,
@@ -130,6 +133,9 @@ def prepare(
         limit: this many cases: the first, or with `seed` a random sample.
         seed: of the sample.
         workers: cases at once.
+        timeout: seconds until the first byte of an answer, of which the whole may take twice that; by default 120, of a
+            local model 1,800.
+        in_flight: requests to one model at once, at most; by default four for each worker, but at least 32.
         budget: limits, as in "calls=1000,minutes=30".
         skip_bad: leave bad rows out.
         progress: callbacks.
@@ -145,9 +151,9 @@ def prepare(
     names = preparation if isinstance(preparation, str) else ",".join(map(str, preparation or ()))
     program = build_preparation(names, **(settings or {})).bind(roles)
     unread = case_source(cases)
-    workers = workers_of(program, workers)
+    workers, stop = workers_of(program, workers), stop or threading.Event()
+    pace = pace_of(workers, timeout, in_flight, stop, progress)
     file, ledger, message = PreparedCases(path), Ledger(budget=as_budget(budget)), ""
-    stop = stop or threading.Event()
 
     def attempt(case: Case) -> PreparedLine | ExecutionError:
         try:
@@ -171,7 +177,7 @@ def prepare(
         before = file.open({"identity": identity, "cases": source.source, **run_facts()})
         chosen = file.missing(nonempty(sample(source.cases(bad_rows if skip_bad else None), limit, seed), source))
         failures.path.unlink(missing_ok=True)
-        with charge_to(ledger), delayed_interrupt(stop), file.append() as lines:
+        with charge_to(ledger), paced(pace), delayed_interrupt(stop), file.append() as lines:
             progress.start(limit or source.count(), before)
             try:
                 for case, result in stream(attempt, chosen, workers=workers, stop=stop, failed=_server_failure):

@@ -29,5 +29,9 @@ class Progress:
     def notice(self, text: str) -> None:
         """Something that the user should know, as a sentence."""
 
+    def waiting(self, text: str) -> None:
+        """No case has finished for a minute; what is waited for, and since when. By default a notice."""
+        self.notice(text)
+
 
 SILENT = Progress()

@@ -12,13 +12,14 @@ from ..data import Case, Rejects, Usage, Verdict
 from ..data.split import sample
 from ..engines.batch import RunFolder, run_cases
 from ..engines.ledger import Budget, Ledger, charge_to
+from ..engines.pace import paced
 from ..errors import BudgetSpent, DataError, DeclarationError, RunError
 from ..judging import FittedJudge, Judge
 from ..optimizers.compile_folder import is_compilation
 from .case_source import ROWS, Cases, CaseSource, StoredRows, case_source
 from .interrupts import delayed_interrupt
 from .judge_spec import BuiltJudge, JudgeSpec, judge_spec, same_judge
-from .preflight import as_budget, check_count, nonempty, prepare_models, run_facts, workers_of
+from .preflight import as_budget, check_count, nonempty, pace_of, prepare_models, run_facts, workers_of
 from .progress import SILENT, Progress
 from .run_results import Run, Status
 
@@ -87,6 +88,8 @@ def run(
     aspect: str | None = None,
     no_ties: bool | None = None,
     workers: int | None = None,
+    timeout: float | None = None,
+    in_flight: int | None = None,
     budget: Budget | str | None = None,
     skip_bad: bool = False,
     progress: Progress = SILENT,
@@ -105,6 +108,9 @@ def run(
         aspect: only cases of this aspect.
         no_ties: leave out cases whose human label is a tie.
         workers: cases judged at once; by default as the engine of the model says.
+        timeout: seconds until the first byte of an answer, of which the whole may take twice that; by default 120, of a
+            local model 1,800.
+        in_flight: requests to one model at once, at most; by default four for each worker, but at least 32.
         budget: limits, as in "calls=1000,tokens=2e6,cost=5,minutes=30".
         skip_bad: leave bad rows out, in the folder's rejects.jsonl; the first one raises otherwise.
         progress: callbacks.
@@ -125,10 +131,12 @@ def run(
         source.path()  # before a folder is made for cases that do not exist
     spec = RunSpec(judge_spec(judge, lm), source, limit, seed)
     built, ledger = spec.judge.build(), Ledger(budget=as_budget(budget))
+    stop, message = stop or threading.Event(), ""
+    workers = workers_of(built, workers)
+    pace = pace_of(workers, timeout, in_flight, stop, progress)
     folder = RunFolder(Path(out) if out is not None else spec.default_folder)
     if is_compilation(folder.path):
         raise RunError(f"{folder.path}: holds a compilation. Give another --out.")
-    stop, message = stop or threading.Event(), ""
     with folder.locked(), Rejects(folder.path / "rejects.jsonl") as rejects:
         before = folder.read_manifest()["identity"] if folder.has_lines() else None
         read_from = _readable(spec, folder, before)
@@ -139,11 +147,9 @@ def run(
         manifest = spec.manifest(built, read_from, before)
         prepare_models(built, progress=progress)
         progress.start(limit or read_from.count(), folder.open(manifest))
-        with charge_to(ledger), delayed_interrupt(stop):
+        with charge_to(ledger), paced(pace), delayed_interrupt(stop):
             try:
-                run_cases(
-                    built, chosen, folder, workers=workers_of(built, workers), on_verdict=progress.verdict, stop=stop
-                )
+                run_cases(built, chosen, folder, workers=workers, on_verdict=progress.verdict, stop=stop)
             except BudgetSpent as error:
                 message = str(error)
     status: Status = "budget" if message else "stopped" if stop.is_set() else "complete"
@@ -190,9 +196,13 @@ def explain(
     case_id: str,
     *,
     lm: str | None = None,
+    timeout: float | None = None,
     progress: Progress = SILENT,
 ) -> CaseJudgment:
     """Judge one case, and write nothing.
+
+    Args:
+        timeout: as of `run`.
 
     Raises:
         DataError: no case has this id.
@@ -214,6 +224,7 @@ def explain(
     if isinstance(built, FittedJudge):
         built.fit(source.cases())
     prepare_models(built, progress=progress)
-    with charge_to(Ledger()) as ledger:
+    pace = pace_of(1, timeout, None, threading.Event(), progress)
+    with charge_to(Ledger()) as ledger, paced(pace):
         verdict = built(case)
     return CaseJudgment(case, verdict, ledger.stages)

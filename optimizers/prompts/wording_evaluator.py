@@ -11,6 +11,7 @@ import dspy
 
 from ...data import Case, Judged, Verdict
 from ...engines.ledger import charge_to
+from ...engines.pace import current_pace, paced
 from ...engines.parallel import stream
 from ...errors import Infrastructure
 from ...judging.judge import Judge
@@ -49,7 +50,7 @@ class WordingEvaluator:
     """
 
     def __init__(self, judge: Judge, guard: BudgetGuard) -> None:
-        self.judge, self.guard = judge, guard
+        self.judge, self.guard, self._pace = judge, guard, current_pace()
         self.on_verdict: Callable[[str], None] = lambda digest: None
         self.trial_cost = 0.0  # of one wording on all select cases, as a proportion of the budget
         self.tried: dict[str, EvaluatedWording] = {}
@@ -142,6 +143,7 @@ class WordingEvaluator:
         failures, trace = ParseFailures(), list[tuple[Any, dict[str, Any], Any]]()
         with ExitStack() as stack:
             stack.enter_context(charge_to(self.guard.ledger))
+            stack.enter_context(paced(self._pace))  # DSPy's threads have no context of ours
             stack.enter_context(dspy.context(trace=trace, callbacks=[*dspy.settings.callbacks, failures]))
             if sample:
                 stack.enter_context(sampled(sample, temperature=1.0, top_p=None))
