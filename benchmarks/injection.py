@@ -45,6 +45,7 @@ from dicast.errors import DeclarationError, DicastError
 from dicast.evaluation import signature_line
 from dicast.judging import Judge, build
 from dicast.judging.aggregate import FLOOR
+from dicast.judging.delimiters import Shown
 from dicast.stats.proportions import Proportion
 from dicast.workflows import CaseSource
 
@@ -129,8 +130,8 @@ class Bare:
     def __init__(self, texts: Iterable[str]) -> None:
         pass
 
-    def __call__(self, text: str) -> str:
-        return text
+    def __call__(self, text: str) -> Shown:
+        return Shown(text)
 
 
 def without_fence_notice(judge: Judge) -> Judge:

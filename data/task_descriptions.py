@@ -50,6 +50,10 @@ class Task(Record):
             meaning=name, worst=f"it fails entirely in {name}", best=f"it is perfect in {name}"
         )
 
+    def knows(self, name: str) -> bool:
+        """Whether the task lists an aspect of this name."""
+        return name.casefold() in map(str.casefold, self.aspects)
+
     def describe(self, name: str | None) -> str:
         """An aspect as a prompt names it: its name and, where it is known, its meaning."""
         known, aspect = self.aspect(name)

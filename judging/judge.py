@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..data import Case, Finding, Judged, Persona, Preference, Verdict
 from ..data.case import Profile
-from ..data.task_descriptions import OVERALL
+from ..data.task_descriptions import OVERALL, Task
 from ..data.verdict import Order
 from ..engines.answers_used import answers_of_judgment
 from ..engines.ledger import Ledger, charge_to, current_ledger
 from ..errors import BudgetSpent, DeclarationError
 from .aggregate import aggregate_findings
-from .delimiters import Fence
+from .delimiters import CONVERSATION, Fence, Shown, constant, labelled
 from .firewall import FORGOTTEN, as_failure, sound, unscored
 from .module_base import StagedModule
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PresentedCase:
-    """A case as the judge sees it: fenced texts, in the order in which they are shown."""
+    """A case as the judge sees it: fenced texts, in the order in which they are shown, and the case's aspect."""
 
-    request: str
-    responses: tuple[str, ...]
+    request: Shown
+    responses: tuple[Shown, ...]
     aspect: str
-    profile: str
+    profile: Shown
 
 
 class Judge(StagedModule):
@@ -135,12 +135,12 @@ def present(case: Case, order: Order = "ab") -> PresentedCase:
     return PresentedCase(
         request=request_text(case),
         responses=tuple(fence(text) for text in (texts if order == "ab" else texts[::-1])),
-        aspect=case.aspect or OVERALL,
+        aspect=case.aspect or constant(OVERALL),
         profile=fenced(profile_text(case.profile)),
     )
 
 
-def request_text(case: Case) -> str:
+def request_text(case: Case) -> Shown:
     """The query in its own fence, so that cases with the same request ask the same questions; empty without a query.
 
     A conversation is shown turn by turn, with the sentence that its last turn is what the responses answer.
@@ -149,13 +149,18 @@ def request_text(case: Case) -> str:
         return fenced(case.query)
     turns = [*((turn.role, turn.text) for turn in case.history), ("user", case.query)]
     fence = Fence(text for _, text in turns)
-    text = "\n".join(f"{role.capitalize()}: {fence(text)}" for role, text in turns)
-    return f"A conversation; the responses answer its last turn.\n{text}"
+    return labelled(((f"{role.capitalize()}: ", fence(text)) for role, text in turns), CONVERSATION)
 
 
-def fenced(text: str) -> str:
+def fenced(text: str) -> Shown:
     """One text in its own fence; an empty text stays empty."""
-    return Fence([text])(text) if text else ""
+    return Fence([text])(text) if text else Shown()
+
+
+def aspect_text(described: Task, name: str | None) -> str:
+    """The aspect of a case as a task describes it: a constant where the task knows it, else the case's own words."""
+    text = described.describe(name)
+    return constant(text) if name is None or described.knows(name) else text
 
 
 def profile_text(profile: Profile | None) -> str:

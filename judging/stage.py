@@ -30,7 +30,7 @@ from ..engines.models import get_lm
 from ..engines.parallel import concurrently
 from ..engines.token_probabilities import ProbabilityLM, YesNoLM, options_of
 from ..errors import ContextOverflow, Infrastructure, ModelError, ModelRefused, ParseFailure, Refusal, Unreadable
-from .delimiters import with_fence_note
+from .delimiters import shown_demo, shown_inputs, with_fence_note
 
 SAMPLING_TEMPERATURE, SAMPLING_TOP_P = 0.7, 0.95  # arXiv 2406.11657, section 4; also of a second try
 NESTED_SAMPLES = 1000  # the samples and attempts that one sample may hold
@@ -160,13 +160,20 @@ class Stage(dspy.Module):
         signature: type[dspy.Signature] | None = None,
         demos: Sequence[Any] | None = None,
     ) -> dspy.Prediction:
-        """The prediction of another signature or with other demos than the stage's own, where given; as `forward`."""
+        """The prediction of another signature or with other demos than the stage's own, where given; as `forward`.
+
+        Every text goes into the prompt through here: what is not `Shown` yet is fenced or quoted.
+        """
         lm = self.lm
         form = signature or self.ask.signature
-        request = {name: inputs[name] for name in form.input_fields if name in inputs} | dict(inputs)
-        request |= ({"signature": signature} if signature else {}) | (
-            {"demos": list(demos)} if demos is not None else {}
-        )
+        tokens: frozenset[str] = getattr(lm, "special_tokens", frozenset())
+        inputs = shown_inputs(inputs, tokens)
+        request = {name: inputs[name] for name in form.input_fields if name in inputs} | inputs
+        request |= {"signature": signature} if signature else {}
+        request["demos"] = [
+            dspy.Example(shown_demo(dict(demo), inputs, form.output_fields, tokens))
+            for demo in (self.ask.demos if demos is None else demos)
+        ]
         with (
             stage_of_calls(self.role) as ledger,
             ledger.open_call(),

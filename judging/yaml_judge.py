@@ -18,6 +18,7 @@ from ..engines.parallel import concurrently
 from ..errors import DeclarationError
 from ..parsing import explain
 from .answer_types import MOST_LEVELS
+from .delimiters import constant
 from .signature_judge import PAIR, SCORES, SINGLE, SignatureJudge
 
 MOST_SCORES = 101  # 0..100; every score is listed in the schema of the answer
@@ -116,7 +117,7 @@ class YamlJudge(SignatureJudge):
 
     def assess(self, case: Case) -> Verdict:
         results = concurrently(
-            lambda criterion: self.findings(case, criterion.name, criterion=criterion.text), self.criteria
+            lambda criterion: self.findings(case, criterion.name, criterion=constant(criterion.text)), self.criteria
         )
         weighted = [
             finding.model_copy(update={"weight": criterion.weight})

@@ -17,6 +17,7 @@ from ..data import Case, Finding, Verdict
 from ..data.case import Letter
 from ..errors import DeclarationError
 from ..judging.aggregate import best
+from ..judging.delimiters import labelled
 from ..judging.hparam import HParam
 from ..judging.judge import Judge, present
 from ..judging.question import READOUTS, Question
@@ -66,7 +67,7 @@ class Choose(Judge):
             signature=with_options(self.choose.ask.signature, letters),
             earlier=shown.profile,
             question=shown.request,
-            options="\n".join(f"{a}. {shown.responses[index]}" for a, index in zip(letters, order, strict=True)),
+            options=labelled((f"{a}. ", shown.responses[index]) for a, index in zip(letters, order, strict=True)),
         )
         names: Sequence[Letter | int] = ("a", "b") if count == 2 else range(count)
         shares, coverage = answer.shares("chosen").values(), answer.coverage

@@ -17,7 +17,7 @@ from ..engines.parallel import concurrently
 from ..errors import DeclarationError
 from ..judging.evidence import ScoreReading, rescaled, side_by_side
 from ..judging.hparam import HParam
-from ..judging.judge import Judge, fenced, in_case_order, orders, present, profile_text, verdict_of
+from ..judging.judge import Judge, aspect_text, fenced, in_case_order, orders, present, profile_text, verdict_of
 from ..judging.question import READOUTS, Answer, Question
 from ..judging.registry import register
 from ..judging.stage import Stage
@@ -216,7 +216,7 @@ class PersePairwise(FromHistory):
         answer = self.prefer(
             readout=self.readout.value,
             history=history_text,
-            aspect=task(self.task.value).describe(case.aspect),
+            aspect=aspect_text(task(self.task.value), case.aspect),
             text_a=shown.responses[0],
             text_b=shown.responses[1],
         )

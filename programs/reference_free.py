@@ -15,9 +15,10 @@ from ..data.verdict import Order
 from ..engines.parallel import concurrently
 from ..engines.token_probabilities import TOP, YesNoLM, yes_no_mass
 from ..errors import DeclarationError, ParseFailure
+from ..judging.delimiters import Shown, constant
 from ..judging.evidence import ScoreReading, mean_reading, rescaled, side_by_side
 from ..judging.hparam import HParam
-from ..judging.judge import Judge, in_case_order, orders, present, verdict_of
+from ..judging.judge import Judge, aspect_text, in_case_order, orders, present, verdict_of
 from ..judging.question import READOUTS, Answer, Question
 from ..judging.registry import register
 from ..judging.stage import Stage, sample_answers
@@ -45,7 +46,7 @@ class Scoring(Judge):
 
     def aspect(self, case: Case) -> dict[str, str]:
         """The inputs that say what is judged: the task's wording and the aspect with its meaning."""
-        return {"task": self._task().wording, "aspect": self._task().describe(case.aspect)}
+        return {"task": constant(self._task().wording), "aspect": aspect_text(self._task(), case.aspect)}
 
     def _task(self) -> Task:
         return task(self.task.value)
@@ -107,13 +108,13 @@ class Explicit(Scoring):
 
     def _wording(self, case: Case) -> dict[str, str]:
         _, aspect = self._task().aspect(case.aspect)
-        wording = self.aspect(case)
+        wording, more = self.aspect(case), {}
         if self.form.value in FORMS_WITH_ENDS:
-            return wording | {"worst": aspect.worst, "best": aspect.best}
+            more = {"worst": aspect.worst, "best": aspect.best}
         if self.form.value == "V4":
-            levels = [f"{level}: {aspect.level(level)}" for level in range(1, 6)]
-            return wording | {"levels": "\n".join(levels)}
-        return wording
+            more = {"levels": "\n".join(f"{level}: {aspect.level(level)}" for level in range(1, 6))}
+        is_known = isinstance(wording["aspect"], Shown)
+        return wording | {name: constant(text) if is_known else text for name, text in more.items()}
 
     def _score(self, source: str, text: str, wording: dict[str, str]) -> ScoreReading:
         inputs = {"source": source, "text": text, **wording}

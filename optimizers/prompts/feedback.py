@@ -11,7 +11,7 @@ from typing import Any
 from ...data import Case, Finding, Verdict
 from ...data.case import Scores
 from ...engines.adapter import words_for
-from ...judging.delimiters import defuse
+from ...judging.delimiters import defuse, shown
 
 REASONS = ("reason", "explanation", "review", "comment")  # columns of a case's meta with people's reasons
 MOST_CHARACTERS = 600  # of one text
@@ -121,7 +121,7 @@ def _orders(verdict: Verdict) -> str:
 def _findings(verdict: Verdict, criterion: str | None, order: str | None, single: int | None) -> Iterable[str]:
     """A line per finding, at most MOST_FINDINGS, without those of another criterion or order than the stage's."""
     findings = [finding for finding in verdict.findings if not finding.is_factor]
-    findings = [finding for finding in findings if criterion in (None, finding.criterion)]
+    findings = [finding for finding in findings if criterion in (None, finding.criterion, shown(finding.criterion))]
     if order is not None or single is not None:  # the verdict was swapped to the order presented
         presented = None if order is None else "ab"
         findings = [finding for finding in findings if finding.order == presented] or findings

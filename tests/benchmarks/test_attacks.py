@@ -19,7 +19,8 @@ from dicast.data import Case, Winner, read_cases
 from dicast.engines.models import get_lm
 from dicast.errors import DataError, DeclarationError, RunError
 from dicast.judging import build
-from dicast.judging.delimiters import CONTROL, Fence, defuse
+from dicast.judging.delimiters import Fence, defuse
+from dicast.judging.special_tokens import CONTROL
 from dicast.testing import Answer, ScriptedLM, prompt_text
 
 ROOT = Path(__file__).parents[2]

@@ -111,7 +111,7 @@ AS_JSON = {name: value if isinstance(value, str) else value.model_dump(mode="jso
 def test_a_demo_serves_both_readouts(demo):
     question = Question(Graded, "judgment")
     _, requests = ask(question, "probability", [demo], **TOKENS)
-    assert all("Text: a demo\nBetter: C\nGood: A\nScore: 4\n" in prompt_text(request) for request in requests)
+    assert all('Text: "a demo"\nBetter: C\nGood: A\nScore: 4\n' in prompt_text(request) for request in requests)
     assert not any("because" in prompt_text(request) for request in requests)
     _, (request,) = ask(question, "generate", [demo], **answer_words)
     shown = prompt_text(request)

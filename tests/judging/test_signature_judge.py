@@ -268,7 +268,7 @@ def test_aspect_and_profile_are_shown_to_a_signature_that_takes_them():
 
     case = SINGLE.model_copy(update={"aspect": "brevity", "profile": Preference(text="no padding")})
     verdict, (request,) = ask(SignatureJudge(Personal), case)
-    assert "Aspect:\nbrevity" in prompt_text(request)
+    assert 'Aspect:\n"brevity"' in prompt_text(request)
     assert "Profile:\n<<<\nno padding\n>>>" in prompt_text(request)
     assert verdict.findings[0].criterion == "brevity"
 

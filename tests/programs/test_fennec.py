@@ -167,7 +167,7 @@ def test_scores_are_summed_over_criteria_and_the_larger_sum_wins(
 ) -> None:
     def answer(request: Request) -> Answer:
         if answer_fields(request) == PAIRED:
-            scores = next(s for name, s in by_criterion.items() if f"Criterion:\n{name}" in prompt_text(request))
+            scores = next(s for name, s in by_criterion.items() if f'Criterion:\n"{name}"' in prompt_text(request))
             return judge_of(scores=scores)(request)
         return judge_of(["correct", "brief"])(request)
 
@@ -420,7 +420,7 @@ def test_a_score_below_3_is_weak(score: int, weak: bool) -> None:
 
 def test_the_judgments_of_other_criteria_are_not_shown_to_the_correction() -> None:
     def answer(request: Request) -> Answer:
-        strict = "Criterion:\nbrief" in prompt_text(request)
+        strict = 'Criterion:\n"brief"' in prompt_text(request)
         return judge_of(["correct", "brief"], scores=(2 if strict else 4, 5))(request)
 
     verdict, requests = run("fennec-correct", answer=answer)
@@ -439,7 +439,7 @@ def test_a_correction_tells_the_mean_score_before_and_after_it() -> None:
     def answer(request: Request) -> Answer:
         if answer_fields(request) == {"explanation", "score"}:
             new = "a better 7" in prompt_text(request)
-            brief = "Criterion:\nbrief" in prompt_text(request)
+            brief = 'Criterion:\n"brief"' in prompt_text(request)
             return {"explanation": "", "score": (4 if brief else 5) if new else (1 if brief else 2)}
         return judge_of(corrected="a better 7")(request)
 

@@ -208,7 +208,7 @@ def test_the_task_is_a_preset_a_file_or_plain_words(name: str, tmp_path: Any) ->
     for wording, task_told, aspect in (
         ("summary", task("summary").wording, f"coherence: {COHERENCE.meaning}"),
         (str(file), "a recipe", "coherence: steps in order"),
-        ("a product review", "a product review", "coherence"),
+        ("a product review", "a product review", '"coherence"'),  # an aspect of the case, not of the task
     ):
         shown = told(name, answer, PAIR, task=wording)
         assert f"Task:\n{task_told}\n" in shown
