@@ -209,6 +209,11 @@ class Case(Record):
             self.group if self.group is not None else digest("\n".join([*(t.text for t in self.history), self.query]))
         )
 
+    @property
+    def digest(self) -> str:
+        """16 hex digits of the case as it was read; `meta` does not count, as no judge sees it."""
+        return digest(self.model_dump_json(exclude={"meta"}, exclude_none=True))
+
     def swapped(self) -> "Case":
         """The same pair with the candidates exchanged, labels and votes included.
 

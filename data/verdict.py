@@ -208,6 +208,8 @@ class Judged(Verdict):
     lengths: tuple[Annotated[int, Field(ge=0, le=10**12)], ...] = Field(
         default=(), description="the candidates' characters"
     )
+    case_digest: str = Field(default="", description="of the case as it was read; empty in runs of earlier versions")
+    judge_digest: str = Field(default="", description="of judge, settings and models, as the run's manifest has them")
 
     @model_validator(mode="after")
     def _names_candidates_that_exist(self) -> Self:
@@ -236,7 +238,7 @@ class Judged(Verdict):
         """The verdict and the label of the pair with its candidates exchanged."""
         label = self.label.swapped() if self.label else None
         votes = tuple(vote.swapped() for vote in self.votes)
-        swapped = {"systems": self.systems[::-1], "lengths": self.lengths[::-1]}
+        swapped = {"systems": self.systems[::-1], "lengths": self.lengths[::-1], "case_digest": ""}
         return super().swapped().model_copy(update={"label": label, "votes": votes, **swapped})
 
     @property
@@ -245,7 +247,8 @@ class Judged(Verdict):
         return self.label.winner if self.label else None
 
     @classmethod
-    def of(cls, case: Case, verdict: Verdict) -> "Judged":
+    def of(cls, case: Case, verdict: Verdict, **digests: str) -> "Judged":
+        """The line of a case and its verdict; `digests` as in the fields, where it is a line of a run."""
         fields = {name: getattr(verdict, name) for name in Verdict.model_fields}
         systems = tuple(candidate.system for candidate in case.candidates)
         return cls(
@@ -256,6 +259,7 @@ class Judged(Verdict):
             aspect=case.aspect,
             systems=systems if any(systems) else (),
             lengths=tuple(len(candidate.text) for candidate in case.candidates),
+            **digests,
         )
 
 

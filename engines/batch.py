@@ -1,30 +1,47 @@
 """The batch runner: cases in, `verdicts.jsonl` out, streaming, and safe against a kill at any moment.
 
 A run folder holds `manifest.json` (which judge judged which cases) and `verdicts.jsonl` (one `Judged` a line, in order
-of completion, flushed as written). Running again continues: cases that have a verdict are skipped, an unfinished last
-line is cut off, and cases that failed at the server are judged again. Calls that were answered before a kill come from
-DSPy's cache, so they are not paid for twice.
+of completion, written through). Running again continues: cases that have a verdict are skipped, an unfinished last
+line is cut off, and cases that failed for a reason that may pass are judged again. Calls that were answered before a
+kill come from the answer store, so they are not paid for twice.
 """
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, get_args
 
 from ..data import Case, Judged, Verdict
-from ..errors import Infrastructure, RunError
+from ..errors import DeclarationError, Infrastructure, RunError, UnscoredReason
 from ..parsing import parse_record_json
-from .jsonl import ResumableJsonl, sync
+from .jsonl import ResumableJsonl, rewriting
+from .last_lines import LastLines
 from .odd_cases import LenientJudge, failure_of
 from .parallel import stream
+from .run_identity import judge_digest
 
 DELETE = "Delete the line; the case is judged again."
-RETRIED = (
-    "infrastructure",
-    "budget",
-    "internal",
-    "unreadable",
-)  # reasons of unscored verdicts that say nothing about the case itself
+REASONS: tuple[str, ...] = get_args(UnscoredReason)
+RETRIED = frozenset({"infrastructure", "budget", "internal", "unreadable"})  # say little about the case itself
+
+
+def retried_reasons(text: str | None) -> frozenset[str]:
+    """The reasons of unscored verdicts that are judged again: always `RETRIED`, and those of a list.
+
+    Args:
+        text: reasons with commas, or "all".
+
+    Raises:
+        DeclarationError: a word that is no reason.
+
+    Example:
+        >>> sorted(retried_reasons("parse_failure") - RETRIED)
+        ['parse_failure']
+    """
+    named = frozenset(name.strip() for name in (text or "").split(",") if name.strip())
+    if unknown := sorted(named - {"all", *REASONS}):
+        raise DeclarationError(f"retry: {unknown[0]!r} is no reason. Give some of {', '.join(REASONS)}; or all.")
+    return frozenset(REASONS) if "all" in named else RETRIED | named
 
 
 class RunFolder(ResumableJsonl):
@@ -32,34 +49,103 @@ class RunFolder(ResumableJsonl):
 
     Args:
         path: the folder.
+        retried: reasons of unscored verdicts that are judged again.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, retried: frozenset[str] = RETRIED) -> None:
         super().__init__(
             path / "verdicts.jsonl", path / "manifest.json", path / ".lock", location=path, content="a run"
         )
-        self.path = path
+        self.path, self.retried = path, retried
+        self.repeated = 0  # lines of a case that has a later line, counted as the file is read
+        self.without_digest = 0  # verdicts of an earlier version, likewise
 
     @property
     def verdicts(self) -> Path:
         return self.lines
 
-    def finished(self) -> Iterator[str]:
-        """The ids of the cases with a verdict; verdicts to retry are removed from the file first."""
-        if any(judged.reason in RETRIED for judged in read_verdicts(self.path)):
-            rewritten = self.lines.with_suffix(".kept")
-            with rewritten.open("w", encoding="utf-8") as file:
-                for judged in read_verdicts(self.path):
-                    if judged.reason not in RETRIED:
-                        file.write(judged.model_dump_json() + "\n")
-                sync(file)
-            rewritten.replace(self.lines)
-        return (judged.case_id for judged in read_verdicts(self.path))
+    @property
+    def judge_digest(self) -> str:
+        """What every verdict of the folder carries."""
+        return judge_digest(self.read_manifest()["identity"])
+
+    def judged(self) -> Iterator[Judged]:
+        """The verdicts, one a case: of several lines of one case the last counts.
+
+        Raises:
+            RunError: no manifest, no verdicts, a damaged line, or a line of another judge.
+        """
+        expected = self.judge_digest
+        if not self.lines.exists():
+            raise RunError(f"{self.path}: has no verdicts.jsonl, so it is not a run folder. Name the --out of a run.")
+        lines = LastLines(self.lines, "case_id")
+        self.repeated, self.without_digest = lines.repeated, 0
+        for number, line in lines:
+            where = f"{self.lines} line {number}: not a verdict"
+            judged = parse_record_json(Judged, line, where, error=RunError, advice=DELETE)
+            if judged.judge_digest not in ("", expected):
+                raise RunError(
+                    f"{self.lines} line {number}: the verdict of case {judged.case_id!r} is of another judge or model "
+                    f"({judged.judge_digest}) than the manifest names ({expected}). Delete the line; the case is "
+                    "judged again."
+                )
+            self.without_digest += not judged.case_digest
+            yield judged
+
+    def finished(self) -> Iterator[tuple[str, str]]:
+        """The id of each case with a verdict that stays, and the digest of the case."""
+        return (
+            (judged.case_id, judged.case_digest) for judged in self.judged() if judged.reason not in self.retried
+        )
+
+    def drop_retried(self) -> None:
+        """Take the verdicts that are judged again out of the file; it is exchanged whole."""
+        if not self.has_lines() or not any(judged.reason in self.retried for judged in self.judged()):
+            return
+        with rewriting(self.lines) as file:
+            for judged in self.judged():
+                if judged.reason not in self.retried:
+                    file.write(judged.model_dump_json().encode() + b"\n")
+
+    def refuse_case(self, case: Case) -> NoReturn:
+        """Raises RunError that says what of the case has changed."""
+        for judged in self.judged():
+            if judged.case_id == case.id:
+                raise RunError(
+                    f"{self.path}: case {case.id!r} was judged with {_changed(judged, case)}. Give the same cases, or "
+                    "another --out."
+                )
+        super().refuse_case(case)
 
     def read_manifest(self) -> dict[str, Any]:
+        if not self.manifest.exists() and self.has_lines():
+            raise RunError(
+                f"{self.path}: has verdicts but no manifest.json, so it is not known which judge gave them. Bring the "
+                "manifest back, or give another --out."
+            )
         if not self.manifest.exists():
             raise RunError(f"{self.path}: has no manifest.json, so it is not a run folder. Name the --out of a run.")
         return super().read_manifest()
+
+
+def _changed(judged: Judged, case: Case) -> str:
+    """What a verdict's line says of its case that is not so now, in words."""
+    now = Judged.of(case, judged)
+    for name in ("aspect", "label", "votes", "systems"):
+        if getattr(judged, name) != getattr(now, name):
+            return f"{name} = {_plain(getattr(judged, name))}, now it is {_plain(getattr(now, name))}"
+    if judged.lengths != now.lengths:
+        return f"texts of {list(judged.lengths)} characters, now they have {list(now.lengths)}"
+    return "another query, history, profile, group or text"
+
+
+def _plain(value: Any) -> Any:
+    """A label as its value, for a message."""
+    if isinstance(value, tuple):
+        return [_plain(part) for part in value]
+    if hasattr(value, "lo"):
+        return f"{', '.join(f'{score:g}' for score in value.values)} on {value.lo:g}..{value.hi:g}"
+    return repr(value.value) if hasattr(value, "value") else repr(value)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -68,14 +154,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def read_verdicts(folder: Path) -> Iterator[Judged]:
-    """The verdicts of a run, one at a time; raises RunError for a damaged line, or a folder without verdicts."""
-    path = folder / "verdicts.jsonl"
-    if not path.exists():
-        raise RunError(f"{folder}: has no verdicts.jsonl, so it is not a run folder. Name the --out of a run.")
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            where = f"{path} line {number}: not a verdict"
-            yield parse_record_json(Judged, line, where, error=RunError, advice=DELETE)
+    """The verdicts of a run, one a case and at a time; raises RunError as `RunFolder.judged`."""
+    return RunFolder(folder).judged()
 
 
 def run_cases(
@@ -98,6 +178,8 @@ def run_cases(
         Infrastructure: nothing works (`StopRule`); finished verdicts are written.
         DeclarationError: a model that cannot be used, or no case that can be judged; likewise.
     """
+    folder.drop_retried()
+    digest = folder.judge_digest
     lenient, finished = LenientJudge(judge), 0
     judged_cases = stream(
         lenient, folder.missing(cases), workers=workers, stop=stop or threading.Event(), failed=failure_of
@@ -105,7 +187,7 @@ def run_cases(
     with folder.append() as file:
         try:
             for case, verdict in judged_cases:
-                judged = Judged.of(case, verdict)
+                judged = Judged.of(case, verdict, case_digest=case.digest, judge_digest=digest)
                 folder.add(file, case.id, judged.model_dump_json())
                 finished += 1
                 on_verdict(judged)

@@ -3,44 +3,61 @@
 Writing is resumed where it stopped: an unfinished last line is cut off, and cases that have a line are skipped.
 """
 
+import contextlib
 import hashlib
 import json
 import os
+import stat
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 from filelock import FileLock, Timeout
 
 from ..data import Case
 from ..errors import RunError
+from ..paths import fresh_opener, private_folder, private_opener
 from .manifest import FORMAT, read_manifest_file
+from .run_identity import Difference, differences, merged
 
 SYNC_EVERY = 5.0  # seconds between forced writes to the disk, against a power cut
 
 
 class Appending:
-    """A file opened to append whole lines to; each line is flushed, and now and then forced to the disk."""
+    """A file opened to append whole lines to; each line is written through, and now and then forced to the disk.
+
+    Where the disk is full, what was written of a line is cut off again, so that the file ends with a whole line.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path, self._synced = path, time.monotonic()
 
     def __enter__(self) -> "Appending":
-        self._file = self.path.open("a", encoding="utf-8")
+        with writing(self.path):
+            self._file = open(self.path, "ab", buffering=0, opener=private_opener)
         return self
 
     def __exit__(self, *_: object) -> None:
-        sync(self._file)
-        self._file.close()
+        with self._file, contextlib.suppress(OSError):  # after an error that was raised already
+            os.fsync(self._file.fileno())
 
     def add(self, line: str) -> None:
-        self._file.write(line + "\n")
-        self._file.flush()
-        if time.monotonic() - self._synced > SYNC_EVERY:
-            sync(self._file)
-            self._synced = time.monotonic()
+        """Append one line; raises RunError where the disk takes no more."""
+        data = memoryview((line + "\n").encode())
+        with writing(self.path):
+            start = os.fstat(self._file.fileno()).st_size
+            try:
+                while data:
+                    data = data[self._file.write(data) or 0 :]
+            except OSError:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(self._file.fileno(), start)
+                raise
+            if time.monotonic() - self._synced > SYNC_EVERY:
+                os.fsync(self._file.fileno())
+                self._synced = time.monotonic()
 
 
 class ResumableJsonl:
@@ -57,7 +74,7 @@ class ResumableJsonl:
     def __init__(self, lines: Path, manifest: Path, lock: Path, *, location: Path, content: str) -> None:
         self.lines, self.manifest, self.lock = lines, manifest, lock
         self.location, self.content = location, content
-        self.done: set[int] = set()
+        self.done: dict[int, int] = {}  # a hash of each finished id: the digest of its case as a number, 0 if unknown
 
     def locked(self) -> AbstractContextManager[None]:
         """Keep other processes from writing; raises RunError when one is."""
@@ -72,26 +89,51 @@ class ResumableJsonl:
         Raises:
             RunError: the file holds something else, or is damaged.
         """
-        self.lines.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(self.lines.parent, self.location)
         if self.has_lines():
             self.check(manifest["identity"])
+            before = self.read_manifest()
+            identity = merged(before["identity"], manifest["identity"])
+            if identity != before["identity"]:
+                source = {"source": manifest["source"]} if "source" in manifest else {}
+                self._write_manifest(before | {"identity": identity} | source)
         else:
-            write_whole(self.manifest, json.dumps({"format": FORMAT, **manifest}, indent=1, ensure_ascii=False) + "\n")
+            self._write_manifest({"format": FORMAT, **manifest})
         if self.lines.exists():
             drop_unfinished_line(self.lines)
-            self.done = {key(case_id) for case_id in self.finished()}
+            self.done = {key(case_id): int(content or "0", 16) for case_id, content in self.finished()}
         return len(self.done)
+
+    def _write_manifest(self, manifest: dict[str, Any]) -> None:
+        write_whole(self.manifest, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
 
     def has_lines(self) -> bool:
         return self.lines.exists() and self.lines.stat().st_size > 0
 
-    def finished(self) -> Iterator[str]:
-        """The ids of the finished cases; raises RunError for a damaged line."""
+    def finished(self) -> Iterator[tuple[str, str]]:
+        """The id of each finished case, and the digest of the case ("" if unknown); raises RunError for a damaged line.
+        """
         raise NotImplementedError
 
     def missing(self, cases: Iterable[Case]) -> Iterator[Case]:
-        """The cases that are not finished yet."""
-        return (case for case in cases if key(case.id) not in self.done)
+        """The cases that are not finished yet.
+
+        Raises:
+            RunError: a case is finished under the same id and is another one.
+        """
+        for case in cases:
+            content = self.done.get(key(case.id))
+            if content is None:
+                yield case
+            elif content not in (0, int(case.digest, 16)):
+                self.refuse_case(case)
+
+    def refuse_case(self, case: Case) -> NoReturn:
+        """Raises RunError: the case of this id in the file is another one."""
+        raise RunError(
+            f"{self.location}: case {case.id!r} was another one when it was judged. Give the same cases, or another "
+            "--out."
+        )
 
     def append(self) -> Appending:
         """The file, to be opened by `with` and passed to `add`."""
@@ -100,19 +142,18 @@ class ResumableJsonl:
     def add(self, file: Appending, case_id: str, line: str) -> None:
         """Append one case's line."""
         file.add(line)
-        self.done.add(key(case_id))
+        self.done[key(case_id)] = 0
 
-    def check(self, identity: dict[str, Any]) -> None:
-        """Raises RunError where the file's identity is another; None, False and a missing value are equal."""
-        before = self.read_manifest()["identity"]
-        for name in before | identity:
-            values = [None if value is False else value for value in (before.get(name), identity.get(name))]
-            if values[0] != values[1]:
-                kind = "folder" if self.location.is_dir() else "file"
-                raise RunError(
-                    f"{self.location}: holds {self.content} with {name} = {before.get(name)!r}, now it is "
-                    f"{identity.get(name)!r}. Give another --out, or delete the {kind}."
-                )
+    def check(self, identity: Mapping[str, Any]) -> None:
+        """Raises RunError where the file's identity is another; see `engines.run_identity`."""
+        for difference in differences(self.read_manifest()["identity"], identity):
+            self.refuse(difference)
+
+    def refuse(self, difference: Difference) -> NoReturn:
+        """Raises RunError: the file holds something else."""
+        raise RunError(
+            f"{self.location}: holds {self.content} with {difference}. Give the same again, or another --out."
+        )
 
     def read_manifest(self) -> dict[str, Any]:
         """The manifest; raises RunError when it is missing, damaged, or of an unknown format."""
@@ -132,9 +173,9 @@ def only_writer(lock: Path, location: Path) -> Iterator[None]:
         lock: the lock's own file; it is emptied, and stays.
         location: what the message names.
     """
-    file = FileLock(lock)
+    file = FileLock(lock, mode=0o600)
     try:
-        lock.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(lock.parent, location)
         file.acquire(blocking=False)
     except Timeout:  # an OSError too
         raise RunError(
@@ -146,6 +187,14 @@ def only_writer(lock: Path, location: Path) -> Iterator[None]:
         yield
     finally:
         file.release()
+
+
+def _make_folder(folder: Path, location: Path) -> None:
+    """Make the folder, a private one where it holds nothing else."""
+    if folder == location:
+        private_folder(folder)
+    else:
+        folder.mkdir(parents=True, exist_ok=True)
 
 
 def key(case_id: str) -> int:
@@ -169,15 +218,41 @@ def drop_unfinished_line(path: Path) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file atomically: it exists whole or not at all."""
+    """Write a file atomically: it exists whole or not at all. A new file is private, an existing one keeps its mode.
+
+    Raises:
+        RunError: the disk is full, or the folder cannot be written.
+    """
+    with rewriting(path) as file:
+        file.write(text.encode())
+
+
+@contextmanager
+def rewriting(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write, which takes the place of `path` once it is whole; as `write_whole`."""
     part = path.with_suffix(".part")
-    with part.open("w", encoding="utf-8") as file:
-        file.write(text)
-        sync(file)
-    part.replace(path)
+    with writing(path):
+        try:
+            with open(part, "wb", opener=fresh_opener) as file:
+                if path.exists() and os.name == "posix":
+                    os.fchmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(path)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
 
 
-def sync(file: IO[str]) -> None:
-    """Force what was written to the disk."""
-    file.flush()
-    os.fsync(file.fileno())
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Raises RunError, naming the file, where the system cannot write."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise RunError(
+            f"{path}: cannot be written ({reason}). What it holds is kept: make room, or give another --out, and run "
+            "again to continue."
+        ) from None

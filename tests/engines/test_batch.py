@@ -87,7 +87,7 @@ def test_an_option_that_is_off_equals_one_that_an_earlier_version_did_not_have(t
 def test_verdicts_without_a_manifest_are_not_continued(tmp_path):
     run_cases(verdict, cases(1), opened(tmp_path), workers=1, on_verdict=lambda judged: None)
     (tmp_path / "manifest.json").unlink()
-    with pytest.raises(RunError, match=r"has no manifest.json, so it is not a run folder"):
+    with pytest.raises(RunError, match=r"has verdicts but no manifest.json, so it is not known which judge gave them"):
         opened(tmp_path)
     (tmp_path / "manifest.json").write_text("[1]")
     with pytest.raises(
@@ -112,7 +112,7 @@ def test_a_lock_is_free_again_after_its_owner_was_killed(tmp_path):
 
 def test_a_run_that_never_got_a_verdict_may_be_begun_anew(tmp_path):
     opened(tmp_path, lm="one")
-    assert opened(tmp_path, lm="two").done == set()
+    assert not opened(tmp_path, lm="two").done
 
 
 def test_two_processes_cannot_write_one_run(tmp_path):
