@@ -28,6 +28,12 @@ EXIT = {"complete": 0, "budget": INCONCLUSIVE, "stopped": STOPPED}
 @options.seed_option
 @options.no_ties_option
 @click.option("--no-refusals", is_flag=True, help="Leave out cases with a response that declines to answer.")
+@click.option(
+    "--retry",
+    metavar="REASONS",
+    help="Judge these unscored cases again too, as in parse_failure,refusal; or all [always: infrastructure, budget, "
+    "internal, unreadable].",
+)
 @options.pace_options
 @options.budget_option
 @options.min_coverage_option

@@ -9,7 +9,7 @@ kill come from the answer store, so they are not paid for twice.
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, NoReturn, get_args
+from typing import Any, get_args
 
 from ..data import Case, Judged, Verdict
 from ..errors import DeclarationError, Infrastructure, RunError, UnscoredReason
@@ -86,17 +86,15 @@ class RunFolder(ResumableJsonl):
             if judged.judge_digest not in ("", expected):
                 raise RunError(
                     f"{self.lines} line {number}: the verdict of case {judged.case_id!r} is of another judge or model "
-                    f"({judged.judge_digest}) than the manifest names ({expected}). Delete the line; the case is "
-                    "judged again."
+                    f"({judged.judge_digest}) than the manifest names ({expected}). Delete the line, or bring the "
+                    "manifest back."
                 )
             self.without_digest += not judged.case_digest
             yield judged
 
     def finished(self) -> Iterator[tuple[str, str]]:
         """The id of each case with a verdict that stays, and the digest of the case."""
-        return (
-            (judged.case_id, judged.case_digest) for judged in self.judged() if judged.reason not in self.retried
-        )
+        return ((judged.case_id, judged.case_digest) for judged in self.judged() if judged.reason not in self.retried)
 
     def drop_retried(self) -> None:
         """Take the verdicts that are judged again out of the file; it is exchanged whole."""
@@ -107,15 +105,9 @@ class RunFolder(ResumableJsonl):
                 if judged.reason not in self.retried:
                     file.write(judged.model_dump_json().encode() + b"\n")
 
-    def refuse_case(self, case: Case) -> NoReturn:
-        """Raises RunError that says what of the case has changed."""
-        for judged in self.judged():
-            if judged.case_id == case.id:
-                raise RunError(
-                    f"{self.path}: case {case.id!r} was judged with {_changed(judged, case)}. Give the same cases, or "
-                    "another --out."
-                )
-        super().refuse_case(case)
+    def changed(self, case: Case) -> str:
+        before = next(judged for judged in self.judged() if judged.case_id == case.id)
+        return _changed(before, case)
 
     def read_manifest(self) -> dict[str, Any]:
         if not self.manifest.exists() and self.has_lines():
@@ -133,10 +125,10 @@ def _changed(judged: Judged, case: Case) -> str:
     now = Judged.of(case, judged)
     for name in ("aspect", "label", "votes", "systems"):
         if getattr(judged, name) != getattr(now, name):
-            return f"{name} = {_plain(getattr(judged, name))}, now it is {_plain(getattr(now, name))}"
+            return f"its {name} was {_plain(getattr(judged, name))} and is {_plain(getattr(now, name))}"
     if judged.lengths != now.lengths:
-        return f"texts of {list(judged.lengths)} characters, now they have {list(now.lengths)}"
-    return "another query, history, profile, group or text"
+        return f"its texts had {list(judged.lengths)} characters and have {list(now.lengths)}"
+    return "it has another query, history, profile, group, text or scale"
 
 
 def _plain(value: Any) -> Any:

@@ -89,9 +89,14 @@ class ResumableJsonl:
         Raises:
             RunError: the file holds something else, or is damaged.
         """
-        _make_folder(self.lines.parent, self.location)
         if self.has_lines():
             self.check(manifest["identity"])
+        return self.start(manifest)
+
+    def start(self, manifest: dict[str, Any]) -> int:
+        """As `open`, for an identity that is checked already; its new names are written into the manifest."""
+        _make_folder(self.lines.parent, self.location)
+        if self.has_lines():
             before = self.read_manifest()
             identity = merged(before["identity"], manifest["identity"])
             if identity != before["identity"]:
@@ -101,6 +106,11 @@ class ResumableJsonl:
             self._write_manifest({"format": FORMAT, **manifest})
         if self.lines.exists():
             drop_unfinished_line(self.lines)
+        return self.read_done()
+
+    def read_done(self) -> int:
+        """Read which cases are finished: their number."""
+        if self.lines.exists():
             self.done = {key(case_id): int(content or "0", 16) for case_id, content in self.finished()}
         return len(self.done)
 
@@ -111,8 +121,7 @@ class ResumableJsonl:
         return self.lines.exists() and self.lines.stat().st_size > 0
 
     def finished(self) -> Iterator[tuple[str, str]]:
-        """The id of each finished case, and the digest of the case ("" if unknown); raises RunError for a damaged line.
-        """
+        """The id of each finished case, with its digest or ""; raises RunError for a damaged line."""
         raise NotImplementedError
 
     def missing(self, cases: Iterable[Case]) -> Iterator[Case]:
@@ -128,12 +137,21 @@ class ResumableJsonl:
             elif content not in (0, int(case.digest, 16)):
                 self.refuse_case(case)
 
-    def refuse_case(self, case: Case) -> NoReturn:
-        """Raises RunError: the case of this id in the file is another one."""
+    def refuse_case(self, case: Case, source: str = "", options: str = "") -> NoReturn:
+        """Raises RunError: the case of this id in the file is another one.
+
+        Args:
+            source: what the case was read from.
+            options: how it was read otherwise, if so.
+        """
         raise RunError(
-            f"{self.location}: case {case.id!r} was another one when it was judged. Give the same cases, or another "
-            "--out."
+            f"{self.location}: case {case.id!r}{f' of {source}' if source else ''} is not the case that was judged: "
+            f"{self.changed(case)}{f' ({options})' if options else ''}. Give the same cases, or another --out."
         )
+
+    def changed(self, case: Case) -> str:
+        """What differs from the case of this id in the file, in words."""
+        return "it has changed"
 
     def append(self) -> Appending:
         """The file, to be opened by `with` and passed to `add`."""

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 
 import dspy
 
-from ..engines.models import Roles
+from ..engines.models import Roles, resolved_identity
 from ..errors import DeclarationError
 from .hparam import HParam
 from .stage import Stage
@@ -30,6 +30,19 @@ class StagedModule(dspy.Module):
 
     def stages(self) -> list[Stage]:
         return [stage for _, stage in self.named_sub_modules(Stage)]
+
+    def resolved_models(self) -> dict[str, str]:
+        """What answers now, by role: model, address and digest of the weights; roles of members as members[0].judge.
+
+        Raises:
+            ModelError: a stage has no model, or weights that do not exist.
+        """
+        resolved: dict[str, str] = {}
+        for path, stage in self.named_sub_modules(Stage):
+            name = sibling(path.removeprefix("self").lstrip("."), stage.role)
+            others = resolved.get(name, "").split(" + ") if name in resolved else []
+            resolved[name] = " + ".join(dict.fromkeys([*others, _resolved(stage)]))
+        return resolved
 
     def bind(self, roles: Mapping[str, str] | str) -> Self:
         """Answer each stage by the model string of its role. A lone string answers all of them.
@@ -88,6 +101,15 @@ class StagedModule(dspy.Module):
             except ValueError as error:
                 raise DeclarationError(f"{self.kind} {self.name!r}, {name}: {error}.") from None
         return self
+
+
+def _resolved(stage: Stage) -> str:
+    """What answers a stage: the resolved model string, or DSPy's LM with its address."""
+    if stage.model and stage.ask.lm is None:
+        return resolved_identity(stage.model)
+    lm = stage.lm
+    address = getattr(lm, "kwargs", {}).get("api_base")
+    return str(getattr(lm, "model", type(lm).__name__)) + (f"@{address}" if address else "")
 
 
 def sibling(name: str, other: str) -> str:

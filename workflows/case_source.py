@@ -63,6 +63,17 @@ class CaseSource:
             "scale": list(self.scale),
         }
 
+    def reading(self) -> dict[str, Any]:
+        """How rows become cases, and which are selected, for the identity of a run."""
+        return {
+            "fields": dict(self.fields),
+            "scale": [float(end) for end in self.scale],
+            "no_ties": self.no_ties,
+            "no_refusals": self.no_refusals,
+            "aspect": self.aspect,
+            **({"max_chars": self.max_chars} if self.max_chars else {}),
+        }
+
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "CaseSource":
         """Read back from a manifest; raises RunError for a field that is missing or wrong."""

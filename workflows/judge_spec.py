@@ -78,6 +78,7 @@ class JudgeSpec:
             "judge": f"panel of {name}" if self.is_panel else name,
             "settings": {name: _with_digest(value) for name, value in judge.settings().items()},
             "lm": (" + ".join(self.panel) or self.lm or _models(judge)) if judge.stages() else "none",
+            "models": judge.resolved_models(),
         }
         return identity | ({"learned": _learned(judge)} if self.learn else {})
 
@@ -109,6 +110,7 @@ class BuiltJudge:
             "judge": _name(judge),
             "settings": {name: _with_digest(value) for name, value in judge.settings().items()},
             "lm": _models(judge) if judge.stages() else "none",
+            "models": judge.resolved_models(),
         }
 
 
@@ -163,7 +165,8 @@ def same_judge(before: Mapping[str, Any], now: Mapping[str, Any], judge: Judge) 
     digests = [str(identity.get("judge")).partition("@")[2] for identity in (before, now)]
     if digests[0] and digests[0] == digests[1]:
         same["judge"] = before["judge"]
-    if "lm" in before and _means(str(before["lm"]), judge):
+    answered_by_the_same = "models" in before and before["models"] == now.get("models")
+    if "lm" in before and (answered_by_the_same or _means(str(before["lm"]), judge)):
         same["lm"] = before["lm"]
     learned = before.get("learned")
     if learned and learned in ({}, *(state.get("shares") for state in _learned(judge).values())):

@@ -94,15 +94,15 @@ class PreparedCases(ResumableJsonl):
     def rejects(self) -> Path:
         return self.lines.with_suffix(".rejects.jsonl")
 
-    def finished(self) -> Iterator[str]:
-        """The ids of the prepared cases."""
+    def finished(self) -> Iterator[tuple[str, str]]:
+        """The ids of the prepared cases; what they were prepared from is not known."""
         with self.lines.open("rb") as file:
             for number, line in enumerate(file, start=1):
                 where = f"{self.lines} line {number}: not a case"
                 case = parse_object(line, where, error=RunError, advice=PREPARED_AGAIN, nan=True)
                 if not isinstance(case.get("id"), str):
                     raise RunError(f"{where}: field 'id' is {shown(case.get('id'))}. {PREPARED_AGAIN}")
-                yield case["id"]
+                yield case["id"], ""
 
 
 def prepare(
@@ -171,8 +171,9 @@ def prepare(
     with file.locked(), bad_rows:
         source = stored(unread, path.with_suffix(""))
         identity = {
-            "with": program.name, "settings": program.settings(), "lm": str(roles), "data": source.digest(),
-            "seed": seed, "limit": limit if seed is not None else None, "aspect": source.aspect,
+            "with": program.name, "settings": program.settings(), "lm": str(roles),
+            "models": program.resolved_models(), "data": source.digest(), "seed": seed,
+            "limit": limit if seed is not None else None, **source.reading(),
         }  # fmt: skip
         before = file.open({"identity": identity, "cases": source.source, **run_facts()})
         chosen = file.missing(nonempty(sample(source.cases(bad_rows if skip_bad else None), limit, seed), source))

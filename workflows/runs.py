@@ -3,24 +3,26 @@
 import asyncio
 import difflib
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..data import Case, Rejects, Usage, Verdict
+from ..data.case import digest
 from ..data.split import sample
-from ..engines.batch import RunFolder, run_cases
+from ..engines.batch import RunFolder, retried_reasons, run_cases
 from ..engines.ledger import Budget, Ledger, charge_to
 from ..engines.pace import paced
 from ..errors import BudgetSpent, DataError, DeclarationError, RunError
 from ..judging import FittedJudge, Judge
 from ..optimizers.compile_folder import is_compilation
-from .case_source import ROWS, Cases, CaseSource, StoredRows, case_source
+from .case_source import Cases, CaseSource, StoredRows, case_source
 from .interrupts import delayed_interrupt
 from .judge_spec import BuiltJudge, JudgeSpec, judge_spec, same_judge
-from .preflight import as_budget, check_count, nonempty, pace_of, prepare_models, run_facts, workers_of
+from .preflight import as_budget, check_count, nonempty, pace_of, prepare_models, run_facts, stored, workers_of
 from .progress import SILENT, Progress
+from .resume import check_cases, check_judge_part, identity_before, resume_notices
 from .run_results import Run, Status
 
 
@@ -44,31 +46,33 @@ class RunSpec:
     def default_folder(self) -> Path:
         return Path("runs") / f"{self.judge.title}-{self.cases.stem}"
 
-    def identity(self, judge: Judge) -> dict[str, Any]:
+    def identity(self, judge: Judge, fitted_to: Sequence[Case] = ()) -> dict[str, Any]:
         """What must be equal for a run to be continued: judge, models, data and selection.
 
         Args:
             judge: the judge that the spec builds, fitted where it is to be.
+            fitted_to: the cases that it is fitted to.
         """
         source = self.cases if isinstance(self.cases, CaseSource) else CaseSource("", **self.cases.options)
         return self.judge.identity(judge) | {
             "data": self.cases.digest(),
             "seed": self.seed,
             "limit": self.limit if self.seed is not None else None,
-            "no_ties": source.no_ties,
-            "no_refusals": source.no_refusals,
-            "aspect": source.aspect,
-            **({"max_chars": source.max_chars} if source.max_chars else {}),
+            **source.reading(),
+            **({"fitted_cases": digest("".join(case.digest for case in fitted_to))} if fitted_to else {}),
         }
 
-    def manifest(self, judge: Judge, source: CaseSource, before: Mapping[str, Any] | None) -> dict[str, Any]:
+    def manifest(
+        self, judge: Judge, source: CaseSource, before: Mapping[str, Any] | None, fitted_to: Sequence[Case] = ()
+    ) -> dict[str, Any]:
         """The manifest of the run.
 
         Args:
             source: what the cases are read from.
             before: the identity of the run that the folder holds, if any.
+            fitted_to: as for `identity`.
         """
-        identity = self.identity(judge)
+        identity = self.identity(judge, fitted_to)
         return {
             "identity": same_judge(before, identity, judge) if before else identity,
             "source": source.to_json(),
@@ -92,6 +96,7 @@ def run(
     in_flight: int | None = None,
     budget: Budget | str | None = None,
     skip_bad: bool = False,
+    retry: str | None = None,
     progress: Progress = SILENT,
     stop: threading.Event | None = None,
 ) -> Run:
@@ -113,6 +118,8 @@ def run(
         in_flight: requests to one model at once, at most; by default four for each worker, but at least 32.
         budget: limits, as in "calls=1000,tokens=2e6,cost=5,minutes=30".
         skip_bad: leave bad rows out, in the folder's rejects.jsonl; the first one raises otherwise.
+        retry: reasons of unscored verdicts that are judged again too, with commas, or "all"; infrastructure, budget,
+            internal and unreadable always are.
         progress: callbacks.
         stop: once set, no new case starts; the run is returned with the verdicts so far.
 
@@ -134,19 +141,26 @@ def run(
     stop, message = stop or threading.Event(), ""
     workers = workers_of(built, workers)
     pace = pace_of(workers, timeout, in_flight, stop, progress)
-    folder = RunFolder(Path(out) if out is not None else spec.default_folder)
+    folder = RunFolder(Path(out) if out is not None else spec.default_folder, retried=retried_reasons(retry))
     if is_compilation(folder.path):
         raise RunError(f"{folder.path}: holds a compilation. Give another --out.")
     with folder.locked(), Rejects(folder.path / "rejects.jsonl") as rejects:
-        before = folder.read_manifest()["identity"] if folder.has_lines() else None
-        read_from = _readable(spec, folder, before)
+        before = identity_before(folder)
+        if before is not None:
+            _check(spec, built, folder, before, progress, skip_bad=skip_bad)
+        read_from = stored(spec.cases, folder.path)
         chosen = nonempty(sample(read_from.cases(rejects if skip_bad else None), limit, seed), read_from)
+        fitted_to: list[Case] = []
         if isinstance(built, FittedJudge):
             fitted_to = list(chosen)
             built, chosen = built.fit(fitted_to), iter(fitted_to)
-        manifest = spec.manifest(built, read_from, before)
+        manifest = spec.manifest(built, read_from, before, fitted_to)
+        if before is not None:
+            check_judge_part(folder, before, manifest["identity"])
         prepare_models(built, progress=progress)
-        progress.start(limit or read_from.count(), folder.open(manifest))
+        progress.start(limit or read_from.count(), folder.start(manifest))
+        for notice in resume_notices(folder):
+            progress.notice(notice)
         with charge_to(ledger), paced(pace), delayed_interrupt(stop):
             try:
                 run_cases(built, chosen, folder, workers=workers, on_verdict=progress.verdict, stop=stop)
@@ -156,13 +170,16 @@ def run(
     return Run(folder.path, status=status, message=message, usage=ledger.stages, rejected=rejects.count)
 
 
-def _readable(spec: RunSpec, folder: RunFolder, before: Mapping[str, Any] | None) -> CaseSource:
-    """The source to read the cases from; rows of memory are written into the folder, unless it holds other ones."""
-    if isinstance(spec.cases, CaseSource):
-        return spec.cases
-    if before is not None and before.get("data") != spec.cases.digest():
-        folder.check(dict(before) | {"data": spec.cases.digest()})
-    return spec.cases.store(folder.path / ROWS)
+def _check(
+    spec: RunSpec, judge: Judge, folder: RunFolder, before: Mapping[str, Any], progress: Progress, *, skip_bad: bool
+) -> None:
+    """Raises RunError where the folder holds a run of another judge, other models or other cases."""
+    unfitted = {name: value for name, value in before.items() if name != "fitted_cases"}
+    changes = check_judge_part(folder, unfitted, same_judge(before, spec.identity(judge), judge))
+    if changes and (isinstance(judge, FittedJudge) or (spec.limit is not None and spec.seed is not None)):
+        folder.refuse(changes[0])  # other cases change what the judge is fitted to, or which are sampled
+    if changes:
+        check_cases(folder, changes, spec.cases, progress, skip_bad=skip_bad)
 
 
 async def run_async(judge: str | Path | Judge | JudgeSpec, cases: Cases, **options: Any) -> Run:

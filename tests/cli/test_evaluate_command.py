@@ -113,7 +113,7 @@ def test_the_worst_requirement_decides(runs: Path) -> None:
     ("arguments", "told"),
     [
         (("runs/none",), "runs/none"),
-        ((".",), "has no manifest.json"),
+        ((".",), "has verdicts but no manifest.json"),
         (("runs/first", "--require", "accuracy"), "write NAME>=VALUE or NAME<=VALUE"),
         (("runs/first", "--require", "acuracy>=0.5"), "no such measure. Did you mean 'accuracy'?"),
         (("runs/first", "--require", "xyz>=0.5"), "no such measure. It has: accuracy"),

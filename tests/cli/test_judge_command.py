@@ -107,7 +107,7 @@ def test_a_judge_without_branches_cannot_learn(cases, capsys):
 
 def test_learning_from_a_folder_without_a_run_is_one_clear_line(cases, capsys):
     assert run(["judge", "--judge", "fennec", "--cases", "pairs.jsonl", "--learn", "."]) == 3
-    assert "has no verdicts.jsonl, so it is not a run folder" in capsys.readouterr().err
+    assert "has no manifest.json, so it is not a run folder" in capsys.readouterr().err
 
 
 def test_cases_whose_responses_refuse_can_be_left_out(cases, capsys):

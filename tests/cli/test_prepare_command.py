@@ -97,7 +97,7 @@ def test_other_settings_need_another_file(elsewhere, capsys):
     with MockServer(answer=good) as server:
         assert prepare(server) == 0
         assert prepare(server, "--set", "rounds=1") == 3
-        assert "prepared.jsonl: holds prepared cases with settings = {'rounds': 2}, now it is {'rounds': 1}." in (
+        assert "prepared.jsonl: holds prepared cases with settings.rounds = 2, now it is 1." in (
             capsys.readouterr().err
         )
         (elsewhere / "prepared.manifest.json").unlink()

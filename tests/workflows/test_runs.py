@@ -150,13 +150,21 @@ def test_a_judge_that_learned_something_else_does_not_continue_a_run():
             dicast.run(judge, ROWS, out="tuned")
 
 
-def test_other_rows_do_not_continue_a_run_and_leave_its_rows_as_they_are():
+def test_more_rows_continue_a_run_and_other_ones_leave_its_rows_as_they_are():
     dicast.run("longer", ROWS[:5], out="out")
+    assert sum(ids().values()) == 5
+    dicast.run("longer", ROWS[5:7] + ROWS[:5][::-1], out="out")
+    assert ids() == Counter(str(row["id"]) for row in ROWS[:7])
     before = Path("out/cases.jsonl").read_bytes()
-    with pytest.raises(RunError, match="out: holds a run with data ="):
-        dicast.run("longer", ROWS[:6], out="out")
+    with pytest.raises(RunError, match="out: 2 of its 7 judged cases are not in"):
+        dicast.run("longer", ROWS[2:], out="out")
+    with pytest.raises(
+        RunError, match=r"out: case '1' of .* is not the case that was judged: its label was 'b' and is"
+    ):
+        dicast.run("longer", [row | {"label": "tie"} for row in ROWS], out="out")
     assert Path("out/cases.jsonl").read_bytes() == before
-    assert dicast.run("longer", ROWS[:5], out="out").status == "complete"
+    assert dicast.run("longer", ROWS, out="out").status == "complete"
+    assert ids() == Counter(str(row["id"]) for row in ROWS)
 
 
 def test_rows_files_cases_and_data_frames_give_the_same_verdicts():
