@@ -104,7 +104,7 @@ def _row(program: Any, built: Any) -> dict[str, Any]:
     return {
         "name": program.name, "summary": program.summary, "source": program.source, "inputs": program.inputs,
         "stages": list(dict.fromkeys(stage.role for stage in built.stages())), "calls": program.calls,
-        "parameters": built.settings(),
+        "parameters": {name: hparam.value for name, hparam in built.hparams().items()},
     }  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from ..errors import ModelError
 from .adapter import heading, sections, text_of
 
 TOP = 20  # alternatives asked for; 20 is the most that OpenAI's API gives
+SHOWN = 3  # of the most probable tokens, to say what a model gave in place of the options
 YES, NO = ("Yes", "YES", "yes"), ("No", "NO", "no")  # arXiv 2304.00723, section 3.1; with or without a space before
 DECORATION = string.whitespace + "()[]{}*\"'`.:,Ġ▁"
 
@@ -31,6 +32,7 @@ class ProbabilityLM(BaseLM):
     """
 
     supports_decision_requests = True
+    has_floor = True  # a question of which the options hold too little counts as unread
 
     def __init__(self, inner: Any) -> None:
         super().__init__(model=f"probability/{inner.model}", cache=inner.cache)
@@ -48,11 +50,13 @@ class ProbabilityLM(BaseLM):
             messages=tuple(_messages(state, question, marks, options)),
             config=Config(max_tokens=1, temperature=0.0, logprobs=TOP),
         )
-        distribution, coverage = read_options(self.inner(request), marks)
+        response = self.inner(request)
+        distribution, coverage = read_options(response, marks)
         by_option = dict(zip(options, distribution, strict=True))
+        read = {"coverage": coverage, "tokens": top_tokens(response)[:SHOWN]}
         if question["type"] == "noul":
-            return {"noul": by_option["true"], "coverage": coverage}
-        return {"probabilities": by_option, "confidence": max(distribution), "coverage": coverage}
+            return {"noul": by_option["true"], **read}
+        return {"probabilities": by_option, "confidence": max(distribution), **read}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "ProbabilityLM":
         return self
@@ -62,7 +66,10 @@ class YesNoLM(ProbabilityLM):
     """Answers a Noul question with the words Yes and No, not with letters (the implicit score of arXiv 2304.00723).
 
     Its evidence holds `words`: the probability of each yes- and no-word among the `TOP` most probable tokens, by rank.
+    The paper scores whatever mass the words have, which is often little.
     """
+
+    has_floor = False
 
     def _ask(self, state: Mapping[str, Any], question: Mapping[str, Any]) -> dict[str, Any]:
         text = f"{sections(state['inputs'])}\n\n{question['instructions']} Answer with Yes or No.\nAnswer:"
@@ -73,11 +80,13 @@ class YesNoLM(ProbabilityLM):
             messages=(Message.user(prompt),),
             config=Config(max_tokens=1, temperature=0.0, logprobs=TOP),
         )
-        words = [(rank, token.strip(" Ġ▁"), p) for rank, (token, p) in enumerate(top_tokens(self.inner(request)), 1)]
+        tokens = top_tokens(self.inner(request))
+        words = [(rank, token.strip(" Ġ▁"), p) for rank, (token, p) in enumerate(tokens, 1)]
         said = [(rank, word, p) for rank, word, p in words if word in (*YES, *NO)]
         p_yes, p_no = yes_no_mass(said)
         total = p_yes + p_no
-        return {"noul": p_yes / total if total else 0.5, "coverage": min(1.0, total), "words": said}
+        read = {"coverage": min(1.0, total), "tokens": tokens[:SHOWN]}
+        return {"noul": p_yes / total if total else 0.5, "words": said, **read}
 
 
 def yes_no_mass(words: Sequence[tuple[int, str, float]], top: int = TOP) -> tuple[float, float]:

@@ -1,6 +1,6 @@
-"""The factors and corrections of a run as arrays: what the judge wrote besides its verdicts (PREF, Fennec).
+"""The evidence of a run as arrays: factors and corrections (PREF, Fennec), and how much of the probability was read.
 
-Both are ragged: `row` names the verdict of the run that an entry belongs to.
+All are ragged: `row` names the verdict of the run that an entry belongs to.
 """
 
 import math
@@ -17,7 +17,7 @@ from ..data import Finding, Verdict
 Codes = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
-Ragged = TypeVar("Ragged", "FactorArrays", "CorrectionArrays")
+Ragged = TypeVar("Ragged", "FactorArrays", "CorrectionArrays", "MassArrays")
 EXCLUSION = re.compile(
     r"""\b(?: avoid\w* | without | no | not(?!\ (?:only|just|merely)\b) | never | none | nothing | neither | nor
           | cannot | \w+n['’]t | exclud\w* | exclusions? | omit\w* | refrain\w* | free\ (?:of|from) | \w+-free | non-\w+
@@ -52,6 +52,18 @@ class CorrectionArrays:
 
     def rows(self, mask: Flags) -> "CorrectionArrays":
         """The corrections of the verdicts where `mask`, (n,), is true."""
+        return _rows(self, mask)
+
+
+@dataclass(frozen=True, eq=False)
+class MassArrays:
+    """The m findings that were read from probabilities, verdict by verdict."""
+
+    row: Codes  # (m,) index of the verdict
+    mass: Floats  # (m,) probability on the offered options, in [0, 1]
+
+    def rows(self, mask: Flags) -> "MassArrays":
+        """The readings of the verdicts where `mask`, (n,), is true."""
         return _rows(self, mask)
 
 
@@ -114,6 +126,12 @@ def correction_arrays(verdicts: Iterable[list[tuple[float, float]]]) -> Correcti
     rows = [(row, *scores) for row, corrections in enumerate(verdicts) for scores in corrections]
     row_codes, before, after = _columns(rows, 3)
     return CorrectionArrays(row_codes.astype(np.int64), before, after)
+
+
+def mass_arrays(verdicts: Iterable[list[float]]) -> MassArrays:
+    """The masses read of verdicts, in the order of the run's rows."""
+    row_codes, mass = _columns([(row, mass) for row, masses in enumerate(verdicts) for mass in masses], 2)
+    return MassArrays(row_codes.astype(np.int64), mass)
 
 
 def _columns(rows: list[Any], width: int) -> Floats:

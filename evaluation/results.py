@@ -23,6 +23,7 @@ class Measure(Record):
     )
     description: str = Field(default="", description="the meaning of the value in words")
     note: str = Field(default="", description="what a reader must know of this value")
+    warning: str = Field(default="", description="why the run may be worth little, and what to do; empty: nothing")
     kind: Literal["proportion", "number"] = Field(
         default="number", description="a proportion, or a difference of two, is shown in percent"
     )
@@ -138,6 +139,11 @@ class Evaluation(Record):
     strata: tuple[Stratum, ...] = Field(default=(), description="pairs by difficulty, the hardest first")
     branches: tuple[Branch, ...] = Field(default=(), description="by number of criteria, from 1 on")
     usage: Usage = Field(default=Usage(), description="of all cases")
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The warnings of all measures."""
+        return tuple(measure.warning for section in self.sections.values() for measure in section if measure.warning)
 
     def measure(self, name: str) -> Measure | None:
         """The first measure of this name in any section."""

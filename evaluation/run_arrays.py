@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 from ..data import Judged, Scores, Usage, Winner
 from ..data.case import Label
 from ..stats.agreement import ratio
-from .evidence_arrays import CorrectionArrays, FactorArrays, correction_arrays, factor_arrays, factors_of
+from .evidence_arrays import (
+    CorrectionArrays,
+    FactorArrays,
+    MassArrays,
+    correction_arrays,
+    factor_arrays,
+    factors_of,
+    mass_arrays,
+)
 
 Codes = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -70,6 +78,7 @@ class RunArrays:
     systems: tuple[str, ...]
     factors: FactorArrays
     corrections: CorrectionArrays
+    mass_read: MassArrays
 
     @property
     def n(self) -> int:
@@ -88,8 +97,8 @@ class RunArrays:
             if isinstance(value, np.ndarray) and name not in OF_CASES
         }
         ids = tuple(name for name, selected in zip(self.ids, mask.tolist(), strict=True) if selected)
-        evidence = {"factors": self.factors.rows(mask), "corrections": self.corrections.rows(mask)}
-        return RunArrays(**values | parts | evidence | {"ids": ids})
+        ragged = {name: getattr(self, name).rows(mask) for name in ("factors", "corrections", "mass_read")}
+        return RunArrays(**values | parts | ragged | {"ids": ids})
 
     @cached_property
     def pairs(self) -> "RunArrays":
@@ -192,6 +201,7 @@ def run_arrays(verdicts: Iterable[Judged], score_scale: ScoreScale | None = None
         systems=tuple(systems),
         factors=factor_arrays(row["factors"] for row in rows),
         corrections=correction_arrays(row["corrections"] for row in rows),
+        mass_read=mass_arrays(row["mass_read"] for row in rows),
     )
 
 
@@ -225,6 +235,7 @@ def _row(judged: Judged) -> dict[str, Any]:
         "length": judged.lengths[0] if len(judged.lengths) == 1 else None,
         "systems": judged.systems if len(judged.systems) <= 2 else (),
         "factors": factors_of(judged),
+        "mass_read": [finding.coverage for finding in judged.findings if finding.coverage is not None],
         "corrections": [(_number(fix.before), _number(fix.after)) for fix in judged.corrections],
     }
 

@@ -11,6 +11,7 @@ SECTIONS = {
     "bias": "Bias",
     "systems": "System ranking",
     "powered": "Prediction-powered estimates",
+    "readout": "Probability readout",
     "findings": "Evidence",
     "explanations": "Generated and written texts",
     "cost": "Cost",

@@ -21,11 +21,14 @@ class HParam(Parameter):
         value: the initial value.
         choices: all values it may take; None means any number, or any text where the initial value is a text.
         least: the lowest number it may take.
+        most: the highest number it may take.
         search: the values that a structure search tries, or a function of the judge that returns them; () for none.
             By default all choices when there are at most 5, 5 evenly spaced ones of more numbers, none of other things.
         affects_verdict: whether the value can change a verdict; a search leaves out parameters that cannot.
         idle_when: other parameters of the same judge by name, each with a value: while one has that value, this
             parameter changes nothing, and a search does not vary it.
+        implied: not named among a judge's settings while it has its first value, so that the records of judges that
+            were made before the parameter stay the same.
 
     Example:
         >>> HParam(3, range(1, 101)).search_values()
@@ -38,14 +41,23 @@ class HParam(Parameter):
         choices: Sequence[Any] | None = None,
         *,
         least: float | None = None,
+        most: float | None = None,
         search: SearchValues | None = None,
         affects_verdict: bool = True,
         idle_when: Mapping[str, Any] | None = None,
+        implied: bool = False,
     ) -> None:
         self.choices, self.least = choices if isinstance(choices, range | None) else tuple(choices), least
+        self.most = most
         self.is_text = choices is None and isinstance(value, str)
         self.search, self.affects_verdict, self.idle_when = search, affects_verdict, dict(idle_when or {})
         self.value = self._checked(value)
+        self._implied = self.value if implied else None
+
+    @property
+    def is_implied(self) -> bool:
+        """Whether it goes without saying: it has the value that it began with."""
+        return self._implied is not None and self.value == self._implied
 
     def _checked(self, value: Any) -> Any:
         if self.choices is not None and value not in self.choices:
@@ -61,6 +73,8 @@ class HParam(Parameter):
             raise ValueError(f"must be a number, got {value!r}")
         if self.least is not None and not value >= self.least:
             raise ValueError(f"must be at least {self.least:g}, got {value!r}")
+        if self.most is not None and not value <= self.most:
+            raise ValueError(f"must be at most {self.most:g}, got {value!r}")
         return value
 
     def set(self, value: Any) -> None:

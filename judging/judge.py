@@ -21,7 +21,9 @@ from ..errors import BudgetSpent, DeclarationError
 from .aggregate import aggregate_findings
 from .delimiters import CONVERSATION, Fence, Shown, constant, labelled
 from .firewall import FORGOTTEN, as_failure, sound, unscored
+from .hparam import HParam
 from .module_base import StagedModule
+from .reading_floor import LEAST_MASS, reading_from
 
 if TYPE_CHECKING:
     from .heads import Head
@@ -45,6 +47,7 @@ class Judge(StagedModule):
         pairs_only: whether it can judge nothing but pairs.
         score_scale: of the verdict's scores, where it is always the same.
         symmetric: whether exchanging the candidates exchanges the verdict; not for a baseline that ignores the texts.
+        min_mass: the probability that the options of a question must hold (see `reading_floor`); None: the usual one.
         head: makes calibrated scores and probabilities of a verdict's evidence; None leaves the judge's own.
         threshold: verdicts of a certainty below it, or without any, are abstained; None abstains never.
     """
@@ -52,6 +55,7 @@ class Judge(StagedModule):
     name: str
     score_scale: tuple[float, float] | None = None
     symmetric: ClassVar[bool] = True
+    min_mass: HParam | None = None
     head: "Head | None" = None
     threshold: float | None = None
 
@@ -74,7 +78,8 @@ class Judge(StagedModule):
                 "Use a judge of single texts (dicast list)."
             )
         ledger = Ledger(parent=current_ledger())
-        with charge_to(ledger), answers_of_judgment() as answers:
+        least = self.min_mass.value if self.min_mass is not None else LEAST_MASS
+        with charge_to(ledger), answers_of_judgment() as answers, reading_from(least):
             try:
                 verdict = sound(super().__call__(case), case)
             except (BudgetSpent, DeclarationError):

@@ -72,7 +72,7 @@ class JudgeRecord(Record):
 def to_record(judge: Judge, lm: str | None = None) -> JudgeRecord:
     """The judge as a record; `lm` as for `save`."""
     seats = tuple(to_record(member, lm) for member in _members(judge))
-    settings = {name: hparam.value for name, hparam in _own(judge, HParam).items()}
+    settings = {name: hparam.value for name, hparam in _own(judge, HParam).items() if not hparam.is_implied}
     return JudgeRecord(
         program=judge.name,
         declaration=_as_declared(judge.declaration) if isinstance(judge, YamlJudge) else None,

@@ -82,8 +82,8 @@ class StagedModule(dspy.Module):
         }
 
     def settings(self) -> dict[str, Any]:
-        """The structural parameters' values, by name."""
-        return {name: hparam.value for name, hparam in self.hparams().items()}
+        """The structural parameters' values, by name; without those that go without saying."""
+        return {name: hparam.value for name, hparam in self.hparams().items() if not hparam.is_implied}
 
     def set(self, **values: Any) -> Self:
         """Change structural parameters.

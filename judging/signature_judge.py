@@ -19,6 +19,7 @@ from .evidence import ScoreReading, side_by_side
 from .hparam import HParam
 from .judge import Judge, PresentedCase, in_case_order, orders, present, verdict_of
 from .question import READABLE, Answer, Question, output_types
+from .reading_floor import min_mass_parameter
 
 PAIR, SINGLE, SCORES = ("response_a", "response_b"), ("response",), ("score_a", "score_b")
 
@@ -65,6 +66,7 @@ class SignatureJudge(Judge):
         self.question = Question(signature, "judgment", levels=levels, who=who, max_tokens=64 + 240 * explanations)
         readouts = self.question.readouts
         self.readout = HParam(readouts[0], readouts)
+        self.min_mass = min_mass_parameter()
         self.order = HParam("both", ("one", "both"), search=None if self.is_pair else ())
         self.tie_threshold = HParam(0.0, least=0.0)
         self.set(readout=readout or readouts[0], order=order, tie_threshold=tie_threshold)

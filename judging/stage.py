@@ -31,6 +31,7 @@ from ..engines.parallel import concurrently
 from ..engines.token_probabilities import ProbabilityLM, YesNoLM, options_of
 from ..errors import ContextOverflow, Infrastructure, ModelError, ModelRefused, ParseFailure, Refusal, Unreadable
 from .delimiters import shown_demo, shown_inputs, with_fence_note
+from .reading_floor import check_mass
 
 SAMPLING_TEMPERATURE, SAMPLING_TOP_P = 0.7, 0.95  # arXiv 2406.11657, section 4; also of a second try
 NESTED_SAMPLES = 1000  # the samples and attempts that one sample may hold
@@ -149,7 +150,7 @@ class Stage(dspy.Module):
         options, and `evidence`, what the reader returned for each question.
 
         Raises:
-            ParseFailure, Refusal, ContextOverflow, Infrastructure: see `errors`.
+            ParseFailure, Refusal, Unreadable, ContextOverflow, Infrastructure: see `errors`.
             ModelError: the model cannot be used at all (no key, unknown name, no token probabilities).
         """
         return self.call(inputs)
@@ -212,6 +213,9 @@ class Stage(dspy.Module):
         trace = dspy.settings.trace
         with record_evidence() as evidence, dspy.context(trace=None if trace is None else []):
             prediction = self.ask(lm=decision_lm, **request)
+        if getattr(decision_lm, "has_floor", True):
+            for _, name, answer in evidence:
+                check_mass(f"stage {self.role!r}, question {name!r}", answer)
         self._add_to(trace, request, prediction)
         prediction["coverage"] = min((answer.get("coverage", 1.0) for *_, answer in evidence), default=1.0)
         prediction["evidence"] = [answer for *_, answer in evidence]

@@ -75,7 +75,7 @@ def parts(runs: Sequence[RunReport]) -> list[Part]:
         Part("errors", "Where is it wrong?", "Errors", ()),
         Part("bias", "Is it biased?", "Bias", ("bias",)),
         Part("systems", "Does it rank systems as people do?", "Systems", ("systems", "powered")),
-        Part("evidence", "Is its evidence good?", "Evidence", ("findings", "explanations")),
+        Part("evidence", "Is its evidence good?", "Evidence", ("readout", "findings", "explanations")),
         Part("cost", "What does it cost?", "Cost", ("cost",)),
     ]
     known = {section for part in result for section in part.sections}

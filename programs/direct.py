@@ -15,6 +15,7 @@ from ..judging.evidence import ScoreReading, side_by_side
 from ..judging.hparam import HParam
 from ..judging.judge import Judge, in_case_order, orders, present, verdict_of
 from ..judging.question import READOUTS, Answer, Question
+from ..judging.reading_floor import min_mass_parameter
 from ..judging.registry import register
 from ..signatures import direct as signatures
 
@@ -51,6 +52,7 @@ class Direct(Judge):
         super().__init__()
         self.evidence = HParam(evidence, ("pairwise", "single", "both"))
         self.readout = HParam(readout, READOUTS)
+        self.min_mass = min_mass_parameter()
         self.order = HParam(order, ("one", "both"), idle_when={"evidence": "single"})
         self.tie_threshold = HParam(tie_threshold, least=0.0)
         self.score_weight = HParam(score_weight, least=0.0)

@@ -20,6 +20,7 @@ from ..judging.evidence import ScoreReading, side_by_side
 from ..judging.hparam import HParam
 from ..judging.judge import LearningJudge, PresentedCase, in_case_order, orders, present, verdict_of
 from ..judging.question import READOUTS, Answer, Question
+from ..judging.reading_floor import min_mass_parameter
 from ..judging.registry import register
 from ..judging.stage import Stage
 from ..signatures import fennec as signatures
@@ -88,6 +89,7 @@ class Fennec(LearningJudge):
         self.priorities = Priorities()
         self.guideline = HParam(guideline, (True, False))
         self.readout = HParam(readout, READOUTS)
+        self.min_mass = min_mass_parameter()
         self.order = HParam(order, ("one", "both"))
         self.tie_threshold = HParam(tie_threshold, least=0.0)
         self.rejudge = HParam(rejudge, (True, False), affects_verdict=False)

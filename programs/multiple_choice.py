@@ -21,6 +21,7 @@ from ..judging.delimiters import labelled
 from ..judging.hparam import HParam
 from ..judging.judge import Judge, present
 from ..judging.question import READOUTS, Question
+from ..judging.reading_floor import min_mass_parameter
 from ..judging.registry import register
 from ..signatures import pref as signatures
 
@@ -51,6 +52,7 @@ class Choose(Judge):
         self.name = "reminder" if remind else "zero-shot"
         self.remind = remind
         self.readout = HParam(readout, READOUTS)
+        self.min_mass = min_mass_parameter()
         self.seed = HParam(seed)
         self.choose = Question(signatures.Reminder if remind else signatures.ZeroShot, "choice", max_tokens=16)
 

@@ -19,6 +19,7 @@ from ..judging.evidence import ScoreReading, rescaled, side_by_side
 from ..judging.hparam import HParam
 from ..judging.judge import Judge, aspect_text, fenced, in_case_order, orders, present, profile_text, verdict_of
 from ..judging.question import READOUTS, Answer, Question
+from ..judging.reading_floor import min_mass_parameter
 from ..judging.registry import register
 from ..judging.stage import Stage
 from ..signatures import perse as signatures
@@ -118,6 +119,7 @@ class Perse(FromHistory):
         self.comments = HParam(comments, (True, False))
         self.comment_first = HParam(comment_first, (True, False))
         self.readout = HParam(readout, READOUTS)
+        self.min_mass = min_mass_parameter()
         self.scale = HParam(scale)
         self.tie_threshold = HParam(tie_threshold, least=0.0)
         self.review_and_score = Stage(signatures.ReviewAndScore, "judgment", max_tokens=320)
@@ -191,6 +193,7 @@ class PersePairwise(FromHistory):
     ) -> None:
         super().__init__(k=k, seed=seed, shuffle=shuffle, max_words=max_words)
         self.readout = HParam(readout, READOUTS)
+        self.min_mass = min_mass_parameter()
         self.order = HParam(order, ("one", "both"))
         self.task = HParam(task)
         self.prefer = Question(signatures.PreferAs, "judgment", max_tokens=16)

@@ -17,6 +17,7 @@ from ..errors import DeclarationError
 from ..judging.hparam import HParam
 from ..judging.judge import Judge, fenced, in_case_order, orders, present, profile_text, shuffled_orders, verdict_of
 from ..judging.question import READOUTS, Question
+from ..judging.reading_floor import min_mass_parameter
 from ..judging.registry import register
 from ..judging.stage import SAMPLING_TEMPERATURE, Stage, sampled
 from ..signatures import persona as signatures
@@ -61,6 +62,7 @@ class PersonaJudge(Judge):
         self.setting = HParam(setting, ("standard", "certainty", "tie"))
         self.features = HParam(features)
         self.readout = HParam(readout, READOUTS)
+        self.min_mass = min_mass_parameter()
         self.order = HParam(order, ("shuffled", "both", "one"))
         self.seed = HParam(seed)
         self.temperature = HParam(temperature, least=0.0)

@@ -17,6 +17,7 @@ from ..judging.evidence import ScoreReading, side_by_side
 from ..judging.hparam import HParam
 from ..judging.judge import Judge, fenced, present, verdict_of
 from ..judging.question import READOUTS, Answer, Question
+from ..judging.reading_floor import min_mass_parameter
 from ..judging.registry import register
 from ..judging.stage import Stage
 from ..signatures import pref as signatures
@@ -86,6 +87,7 @@ class Pref(Judge):
         self.weighting = HParam(weighting, ("weights", "permutation"))
         self.explain = HParam(explain, (True, False), affects_verdict=False)
         self.readout = HParam(readout, READOUTS)
+        self.min_mass = min_mass_parameter()
         self.tie_threshold = HParam(tie_threshold, least=0.0)
         self.factual_threshold = HParam(factual_threshold)
         self.cover = Stage(signatures.Cover, "coverage", max_tokens=700, check=_some_factor)

@@ -14,12 +14,13 @@ from ..data.task_descriptions import Task, task
 from ..data.verdict import Order
 from ..engines.parallel import concurrently
 from ..engines.token_probabilities import TOP, YesNoLM, yes_no_mass
-from ..errors import DeclarationError, ParseFailure
+from ..errors import DeclarationError, Unreadable
 from ..judging.delimiters import Shown, constant
 from ..judging.evidence import ScoreReading, mean_reading, rescaled, side_by_side
 from ..judging.hparam import HParam
 from ..judging.judge import Judge, aspect_text, in_case_order, orders, present, verdict_of
 from ..judging.question import READOUTS, Answer, Question
+from ..judging.reading_floor import instead, min_mass_parameter
 from ..judging.registry import register
 from ..judging.stage import Stage, sample_answers
 from ..signatures import reference_free as signatures
@@ -88,6 +89,7 @@ class Explicit(Scoring):
         self.form = HParam(form, ("V1", "V2", "V3", "V4", "V5"))
         self.samples = HParam(samples, range(MOST_SAMPLES + 1), search=(1, 3, 5))
         self.readout = HParam(readout, READOUTS)
+        self.min_mass = min_mass_parameter()
         self.tie_threshold = HParam(tie_threshold, least=0.0)
         self.score_v1 = Stage(signatures.ExplicitV1, "score", max_tokens=16)
         self.score_v2 = Stage(signatures.ExplicitV2, "score", max_tokens=16)
@@ -175,7 +177,8 @@ class Implicit(Scoring):
         (evidence,) = self.ask_yes_no(source=source, text=text, **wording).evidence
         p_yes, p_no = yes_no_mass(evidence["words"], self.top.value)
         if p_yes + p_no <= 0:
-            raise ParseFailure(f"stage 'score': neither yes nor no is among the {self.top.value} most probable tokens.")
+            top = f"the {self.top.value} most probable tokens"
+            raise Unreadable(f"stage 'score': neither yes nor no is among {top}. {instead(evidence)}Use another model.")
         return ScoreReading(min(1.0, max(p_yes, 1 - p_no)), coverage=min(1.0, p_yes + p_no))
 
 
@@ -217,6 +220,7 @@ class Pairwise(Scoring):
         self.form = HParam(form, ("V1", "V2", "V3", "V4"))
         self.samples = HParam(samples, range(MOST_SAMPLES + 1), search=(1, 3, 5))
         self.readout = HParam(readout, READOUTS)
+        self.min_mass = min_mass_parameter()
         self.order = HParam(order, ("one", "both"))
         self.tie_threshold = HParam(tie_threshold, least=0.0)
         self.compare_v1 = Question(signatures.PairwiseV1, "judgment", max_tokens=16)

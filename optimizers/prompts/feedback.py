@@ -90,6 +90,8 @@ def _no_verdict(verdict: Verdict, predictor: Any) -> str:
         fields = predictor.signature.output_fields.items()
         form = ", ".join(f'"{name}": {words_for(field.annotation, field.metadata)}' for name, field in fields)
         text += f" The answer must have just this form: {form}."
+    if predictor is not None and verdict.reason == "unreadable":
+        text += " The answer must begin with the letter or digit of an option, and with nothing before it."
     return text
 
 

@@ -315,7 +315,7 @@ def test_a_saved_judge_sends_the_same_requests_byte_for_byte(name: str, tmp_path
     assert requests_of(loaded, case) == requests_of(judge, case)
     assert any("earlier" in told for told, _ in requests_of(loaded, case))
     for each in (judge, loaded):
-        each.set(**build(name).settings())
+        each.set(**{parameter: hparam.value for parameter, hparam in build(name).hparams().items()})
     assert loaded.settings() == build(name).settings() != with_state(name).settings()
     assert requests_of(loaded, case) == requests_of(judge, case)
 

@@ -108,7 +108,7 @@ def whim(request):
     """Answers as the prompt's own hash says: different everywhere, the same each time."""
     rng = random.Random(prompt_text(request))
     if request.config.logprobs is not None:
-        tokens = {token: rng.random() for token in "ABC0123456789"}
+        tokens = {token: rng.uniform(0.4, 1) for token in "ABC0123456789"}
         total = sum(tokens.values()) / 0.9
         return {"token_probabilities": {token: p / total for token, p in tokens.items()}}
     fields = request.config.response_format["schema"]["properties"]

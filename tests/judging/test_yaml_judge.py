@@ -45,7 +45,7 @@ def whim(request):
     """Answers as the prompt's own hash says: different everywhere, the same each time."""
     rng = random.Random(prompt_text(request))
     if request.config.logprobs is not None:
-        return {"token_probabilities": {token: rng.uniform(0.01, 0.07) for token in "ABC0123456789"}}
+        return {"token_probabilities": {token: rng.uniform(0.03, 0.07) for token in "ABC0123456789"}}
     fields = request.config.response_format["schema"]["properties"]
     return {name: rng.choice(field["enum"]) if "enum" in field else "because" for name, field in fields.items()}
 
@@ -169,7 +169,9 @@ def test_structural_parameters_are_the_files_and_then_the_callers(declared, tmp_
     assert (judge.name, judge.settings()) == (
         "tone", {"readout": "probability", "order": "both", "tie_threshold": 0.5},
     )  # fmt: skip
-    with pytest.raises(DeclarationError, match="judge 'tone' has no parameter 'branches'. It has: order, readout, tie"):
+    with pytest.raises(
+        DeclarationError, match="no parameter 'branches'. It has: min_mass, order, readout, tie"
+    ):
         build(str(tmp_path / "desk.yaml"), branches=3)
 
 

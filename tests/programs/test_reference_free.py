@@ -251,7 +251,7 @@ def test_the_implicit_score_is_the_greater_of_p_yes_and_one_minus_p_no(
 @pytest.mark.parametrize("tokens", [{"Maybe": 0.9}, OTHER_WORDS], ids=["none", "other words"])
 def test_without_a_yes_or_a_no_a_text_is_unscored(tokens: dict[str, float]) -> None:
     verdict, _ = run("implicit", TEXT, {"token_probabilities": tokens})
-    assert (verdict.status, verdict.reason, verdict.scores) == ("unscored", "parse_failure", None)
+    assert (verdict.status, verdict.reason, verdict.scores) == ("unscored", "unreadable", None)
     assert "neither yes nor no is among the 20 most probable tokens" in verdict.detail
 
 

@@ -61,10 +61,18 @@ def by_text(request: Request) -> Answer:
     if request.config.logprobs is not None:
         question = told[told.rfind(">>>") :]
         level = next((quality[side] for side in "AB" if f"response {side}?" in question), one)
-        masses = {mark: 2.0 ** (int(mark) * (level - 4.5) / 4) for mark in string.digits}
-        masses |= {mark: 2.0 ** (-q if "worse" in question else q) for mark, q in quality.items() if mark != "one"}
-        masses |= {"Yes": one + 1.0, "No": 11.0 - one}
-        return {"token_probabilities": {mark: mass / fsum(masses.values()) for mark, mass in masses.items()}}
+        digits = {
+            mark: 2.0 ** (int(mark) * (level - 4.5) / 4) for mark in re.findall(r"^(\d)\. ", question, re.MULTILINE)
+        }
+        letters = {mark: 2.0 ** (-q if "worse" in question else q) for mark, q in quality.items() if mark != "one"} or {
+            "A": 1.0,
+            "B": 1.0,
+        }
+        words = {"Yes": one + 1.0, "No": 11.0 - one}
+        # Every kind of mark gets a share that can be read, whichever is asked for.
+        kinds = [masses for masses in (digits, letters, words) if masses]
+        shares = {mark: mass / fsum(masses.values()) for masses in kinds for mark, mass in masses.items()}
+        return {"token_probabilities": {mark: share / len(kinds) for mark, share in shares.items()}}
     schema = schema_of(request)
     answer: dict[str, Any] = made_up(schema, random.Random(told))
     best, worst = (pick(quality, key=lambda mark: quality[mark], default="") for pick in (max, min))
