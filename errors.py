@@ -107,3 +107,8 @@ class Internal(ExecutionError):
     """An unexpected error while one case was judged; the message says of which type and where."""
 
     reason = "internal"
+
+
+def install_hint(extra: str) -> str:
+    """What to run for an extra of pyproject.toml: dicast is installed from its source folder, as the README does."""
+    return f"In the source folder of dicast, run: pip install '.[{extra}]'"

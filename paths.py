@@ -6,14 +6,24 @@ Texts of people and answers of models are private: folders that dicast makes for
 import os
 from pathlib import Path
 
+from .errors import DeclarationError
+
 
 def home() -> Path:
-    """The cache folder: DICAST_HOME, else XDG_CACHE_HOME/dicast, else ~/.cache/dicast; it may not exist yet."""
-    folder = os.environ.get("DICAST_HOME")
-    if folder:
-        return Path(folder).expanduser()
-    cache = os.environ.get("XDG_CACHE_HOME")
-    return (Path(cache) if cache else Path.home() / ".cache") / "dicast"
+    """The cache folder: DICAST_HOME, else XDG_CACHE_HOME/dicast, else ~/.cache/dicast; it may not exist yet.
+
+    Raises:
+        DeclarationError: none of them is set, and the user has no home folder, as in a container.
+    """
+    folder, cache = os.environ.get("DICAST_HOME"), os.environ.get("XDG_CACHE_HOME")
+    try:
+        if folder:
+            return Path(folder).expanduser()
+        return (Path(cache) if cache else Path.home() / ".cache") / "dicast"
+    except RuntimeError as error:
+        raise DeclarationError(
+            f"no home folder ({error}). Set DICAST_HOME to a folder for models and answers."
+        ) from None
 
 
 def private_folder(path: Path) -> Path:

@@ -16,6 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from .._version import __version__
+from ..errors import DicastError
 from ..paths import home, private_folder, private_opener
 from ..redaction import clean
 
@@ -40,7 +41,7 @@ def write(failure: BaseException) -> Path | None:
     for store in (_in_home, _in_temporary_folder):
         try:
             return store(clean(text) + "\n")
-        except (OSError, RuntimeError, ValueError):  # not writable, full, no home at all
+        except (OSError, ValueError, DicastError):  # not writable, full, no home at all
             continue
     return None
 

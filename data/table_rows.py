@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..errors import DataError, DeclarationError
+from ..errors import DataError, DeclarationError, install_hint
 from .csv_rows import ParsedRow, check_names
 
 
@@ -18,7 +18,7 @@ def parquet_rows(path: Path) -> Iterator[ParsedRow]:
     try:
         import pyarrow.parquet as parquet
     except ImportError:
-        raise DeclarationError(f"{path}: reading Parquet needs pyarrow. pip install 'dicast[data]'") from None
+        raise DeclarationError(f"{path}: reading Parquet needs pyarrow. {install_hint('data')}") from None
     line = 0
     try:
         with parquet.ParquetFile(path) as file:
@@ -62,7 +62,7 @@ def hub_rows(name: str) -> Iterator[ParsedRow]:
     try:
         import datasets
     except ImportError:
-        raise DeclarationError(f"hf:{name}: reading from the hub needs datasets. pip install 'dicast[data]'") from None
+        raise DeclarationError(f"hf:{name}: reading from the hub needs datasets. {install_hint('data')}") from None
     line = 0
     try:
         rows: Any = datasets.load_dataset(path, split=split or "train", streaming=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
 from ..data import Case, Finding, Reviewer, Verdict
-from ..errors import DeclarationError
+from ..errors import DeclarationError, install_hint
 from ..judging.hparam import HParam
 from ..judging.judge import FittedJudge, verdict_of
 from ..judging.registry import register
@@ -74,7 +74,7 @@ def fit_ratings(
         from surprise import SVD, Dataset, Reader
     except ImportError:
         raise DeclarationError(
-            "judge 'matrix-factorisation' needs scikit-surprise. Run: pip install 'dicast[baselines]'"
+            f"judge 'matrix-factorisation' needs scikit-surprise. {install_hint('baselines')}"
         ) from None
     rows = [(reviewer, text, score, None) for (reviewer, text), score in ratings.items()]
     train = Dataset(Reader(rating_scale=scale)).construct_trainset(rows)

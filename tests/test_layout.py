@@ -13,6 +13,8 @@ from import_graph import ROOMS, ImportGraph, room_of
 from readme_table import judges_table
 
 import dicast
+from dicast.errors import install_hint
+from dicast.workflows.checks import EXTRAS
 
 ROOT = Path(__file__).parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -132,3 +134,19 @@ def test_every_pin_carries_a_hash_and_no_address():
     assert len(pins) > 50
     assert all("--hash=sha256:" in pin for pin in pins)
     assert "://" not in text
+
+
+def test_hints_install_extras_that_exist_as_the_readme_installs_dicast():
+    """It is installed from its source folder; the name dicast would be looked for in a registry."""
+    extras, hinted = PYPROJECT["project"]["optional-dependencies"], set()
+    for path in GRAPH.modules.values():
+        text = path.read_text()
+        assert not re.search(r"pip install '?dicast", text), path
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "install_hint":
+                hinted |= {argument.value for argument in node.args if isinstance(argument, ast.Constant)}
+    assert hinted >= {"baselines", "data", "local", "report", "text", "train"}
+    assert hinted | set(EXTRAS) <= set(extras)
+    (shown,) = re.findall(r"pip install '\.\[(.*)\]'", (ROOT / "README.md").read_text())
+    assert set(shown.split(",")) <= set(extras)
+    assert install_hint(shown).endswith(f"pip install '.[{shown}]'")

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DeclarationError, ModelError
+from ..errors import DeclarationError, ModelError, install_hint
 
 Floats = NDArray[np.float64]
 Texts = Sequence[str]
@@ -157,7 +157,7 @@ def _load(measure: str, model: str, kind: str) -> _Reader:
         import torch
         import transformers
     except ImportError:
-        raise DeclarationError(f"{measure} needs torch and transformers. pip install 'dicast[train]'") from None
+        raise DeclarationError(f"{measure} needs torch and transformers. {install_hint('train')}") from None
 
     path = Path(model)
     gguf = path.suffix == ".gguf"

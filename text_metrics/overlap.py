@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data import Case, Judged
-from ..errors import DeclarationError
+from ..errors import DeclarationError, install_hint
 from ..evaluation.measure_factories import clip_interval, to_measure
 from ..evaluation.results import Measure
 from ..stats.resampling import bootstrap, mean
@@ -98,7 +98,7 @@ def bleu(generated: Texts, written: Texts) -> Bleu:
     try:
         from sacrebleu.metrics.bleu import BLEU
     except ImportError:
-        raise DeclarationError("BLEU needs sacrebleu. pip install 'dicast[text]'") from None
+        raise DeclarationError(f"BLEU needs sacrebleu. {install_hint('text')}") from None
 
     metric, whole = BLEU(effective_order=True), BLEU()
     scores = [metric.sentence_score(ours, [theirs]) for ours, theirs in zip(generated, written, strict=True)]
@@ -129,7 +129,7 @@ def rouge(
     try:
         from rouge_score.rouge_scorer import RougeScorer
     except ImportError:
-        raise DeclarationError("ROUGE needs rouge-score. pip install 'dicast[text]'") from None
+        raise DeclarationError(f"ROUGE needs rouge-score. {install_hint('text')}") from None
 
     scorer = RougeScorer(list(kinds), use_stemmer=stemmer)
     scores = [scorer.score(target=theirs, prediction=ours) for ours, theirs in zip(generated, written, strict=True)]

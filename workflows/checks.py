@@ -23,7 +23,7 @@ from ..engines.models import prepare as prepare_model
 from ..engines.odd_cases import LenientJudge, failure_of
 from ..engines.pace import paced
 from ..engines.parallel import stream
-from ..errors import DataError, DeclarationError, DicastError, ModelError
+from ..errors import DataError, DeclarationError, DicastError, ModelError, install_hint
 from ..evaluation import Evaluation, evaluate
 from ..evaluation.drift import Drift, accuracy_estimate
 from ..judging import Judge
@@ -238,7 +238,7 @@ def _environment() -> Iterator[CheckItem]:
     yield CheckItem("python", sys.version_info >= (3, 11), f"{platform.python_version()} (3.11 or newer)")
     for extra, module in EXTRAS.items():
         is_installed = importlib.util.find_spec(module) is not None
-        advice = f"{module} is missing. pip install 'dicast[{extra}]'"
+        advice = f"{module} is missing. {install_hint(extra)}"
         yield CheckItem(f"extra {extra}", is_installed, module if is_installed else advice)
     yield CheckItem("store", _is_writable(home()), f"{home()} (set DICAST_HOME to move it)")
     is_fetched = weights.weights_path(weights.DEFAULT).is_file()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import DeclarationError, ModelError
+from ...errors import DeclarationError, ModelError, install_hint
 from ..engine import Engine, register
 from ..model_string import ModelString
 from ..pace import LOCAL_TIMEOUT
@@ -98,7 +98,7 @@ def _start(path: Path) -> LocalServer:
     try:
         import xllamacpp
     except ImportError:
-        raise DeclarationError("local models need xllamacpp. pip install 'dicast[local]'") from None
+        raise DeclarationError(f"local models need xllamacpp. {install_hint('local')}") from None
     if not path.is_file():
         raise ModelError(f"{path}: there is no such weights file. Run: dicast models list")
     with path.open("rb") as file:

@@ -14,7 +14,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from ...errors import DeclarationError
+from ...errors import DeclarationError, install_hint
 from ..formatting import MINUS, THIN, Unit, format_percent, format_value
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def import_extra(module: str) -> ModuleType:
         return import_module(module)
     except ImportError:
         package = module.split(".")[0]
-        raise DeclarationError(f"report: {package} is not installed. Run: pip install 'dicast[report]'") from None
+        raise DeclarationError(f"report: {package} is not installed. {install_hint('report')}") from None
 
 
 def draw(

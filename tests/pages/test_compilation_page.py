@@ -352,7 +352,7 @@ def test_the_page_is_written_into_the_folder_or_an_error_says_what_is_missing(
         raise ModuleNotFoundError(module)
 
     monkeypatch.setattr(chart, "import_module", absent)
-    with pytest.raises(DeclarationError, match=r"pip install 'dicast\[report\]'"):
+    with pytest.raises(DeclarationError, match=r"pip install '\.\[report\]'"):
         write_compilation_page(tmp_path)
 
 

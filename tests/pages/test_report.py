@@ -238,7 +238,7 @@ def test_a_missing_package_is_told_with_what_to_install(monkeypatch: pytest.Monk
         raise ModuleNotFoundError(module)
 
     monkeypatch.setattr(chart, "import_module", absent)
-    with pytest.raises(DeclarationError, match=re.escape("pip install 'dicast[report]'")):
+    with pytest.raises(DeclarationError, match=re.escape("pip install '.[report]'")):
         runs_html(report(), title="t", now=NOW)
     assert "72.4 %" in runs_markdown(report(), title="t", now=NOW)  # it needs neither
 
