@@ -11,6 +11,7 @@
     · Refusal             the model declined to judge
     · ContextOverflow     the prompt is longer than the model's context window
     · Infrastructure      the server did not answer, or answered with an error
+      · NoTokenProbabilities  its replies hold none
     · BudgetSpent         the calls, tokens, money or minutes allowed are used up
     · Unreadable            the model gave the offered options too little probability
     · Internal              dicast itself failed on this case
@@ -89,6 +90,10 @@ class Infrastructure(ExecutionError):
     """The model's server did not answer, or answered with an error."""
 
     reason = "infrastructure"
+
+
+class NoTokenProbabilities(Infrastructure):
+    """The server's replies hold no token probabilities; one such reply may be an accident, all of them are not."""
 
 
 class BudgetSpent(ExecutionError):

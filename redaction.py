@@ -16,8 +16,8 @@ SHAPES = re.compile(
     r"(?P<kept>\b(?:Bearer|Basic|(?:x-)?api[-_]key['\"]?\s*[:=])\s*['\"]?)[\w.~+/=-]{6,}|\b(?:sk|hf|gsk|xai|AIza)[-_]?[\w-]{16,}",
     re.IGNORECASE,
 )
-# C0 without tab and newline, DEL, C1, and the marks that reorder text (bidirectional controls).
-CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# C0 without tab and newline, DEL, C1, the marks that reorder text (bidirectional controls), and lone surrogates.
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 _secrets: set[str] = set()
 _lock = threading.Lock()

@@ -14,7 +14,7 @@ from typing import Protocol
 class Forgetful(Protocol):
     """What can remove answers by their keys."""
 
-    def forget(self, keys: list[str]) -> None: ...
+    def forget(self, keys: list[bytes]) -> None: ...
 
 
 class AnswersUsed:
@@ -22,10 +22,10 @@ class AnswersUsed:
 
     def __init__(self, outer: "AnswersUsed | None" = None) -> None:
         self._outer = outer
-        self._keys: dict[Forgetful, list[str]] = {}
+        self._keys: dict[Forgetful, list[bytes]] = {}
         self._lock = threading.Lock()
 
-    def add(self, store: Forgetful, key: str) -> None:
+    def add(self, store: Forgetful, key: bytes) -> None:
         """Count an answer for this scope and those around it."""
         with self._lock:
             self._keys.setdefault(store, []).append(key)
@@ -60,7 +60,7 @@ def answers_of_judgment() -> Iterator[AnswersUsed]:
         _scope.reset(token)
 
 
-def note_answer(store: Forgetful, key: str) -> None:
+def note_answer(store: Forgetful, key: bytes) -> None:
     """Count an answer for the scope of this context, if there is one."""
     answers = _scope.get()
     if answers is not None:

@@ -1,14 +1,13 @@
-"""The LM that judges call: a `dspy.LM` with metered and rate-limited calls; equal calls in flight are made once.
+"""The LM that judges call: a `dspy.LM` with metered and rate-limited calls, whose answers are kept.
 
-`Transport` is a DSPy engine (`complete(Request) -> Response`) around a native lm15 or LiteLLM engine. It bounds the
-time of a call, asks again after failures that pass, charges usage to the context's ledger and adapts concurrency; DSPy
-has the cache. The LM's model id
-includes the endpoint, because DSPy's cache key does not hold `api_base`.
+`Transport` is a DSPy engine (`complete(Request) -> Response`) around a native lm15 or LiteLLM engine. It looks a
+request up in the answer store, bounds the time of a call, asks again after failures that pass, checks replies before
+they are stored, charges usage to the context's ledger and adapts concurrency. DSPy's own retries and its cache are not
+used: the cache's key lacks the address, and it is a pickle.
 """
 
+import asyncio
 import dataclasses
-import hashlib
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,12 +15,17 @@ from typing import Any, Self
 
 import dspy
 from dspy.clients.costs import estimate_cost
-from dspy.lm15 import ProviderError, RateLimitError, Request, Response, ServerError
+from dspy.lm15 import LM15Error, ProviderError, RateLimitError, Request, Response, ServerError
+from dspy.utils.exceptions import LMError
 
 from ..data import Usage
+from ..errors import DicastError, NoTokenProbabilities
+from .answer_store import AnswerStore, default_store
+from .kept_answers import KeptAnswers, keeping_answers
 from .ledger import charge, current_deadline
 from .limiter import Limiter
 from .pace import TIMEOUT, current_pace
+from .reply import NO_PROBABILITIES, ReplyWithoutProbabilities, check_reply
 from .retries import ATTEMPTS, NoAnswerInTime, with_retries
 from .timed_engine import TimedEngine
 
@@ -60,31 +64,29 @@ class Transport:
         self.supported_params = {"temperature", "max_tokens", "top_p", "logprobs", "top_logprobs"}
         if schema:
             self.supported_params.add("response_format")
-        self._attempts = threading.local()
-
-    @property
-    def attempts(self) -> int:
-        """Requests sent so far by the calling thread."""
-        return getattr(self._attempts, "count", 0)
+        self._answers = KeptAnswers()
 
     def complete(self, request: Request) -> Response:
-        wire = _with_model(request, self.wire_model)
+        """The answer: a stored one, that of an equal call in flight, or a new one, which is stored."""
+        return self._answers.answer(request, self._ask)
+
+    def _ask(self, request: Request) -> Response:
+        wire = dataclasses.replace(request, model=self.wire_model)
         response, seconds = with_retries(lambda: self._attempt(wire, request.model), self._most_attempts)
         charge(self._usage(response, wire, seconds))
         return response
 
     def _attempt(self, wire: Request, model: str) -> tuple[Response, float]:
-        """The answer to one request, and the seconds that it took."""
+        """The checked answer to one request, and the seconds that it took."""
         pace = current_pace()
         self.limiter.allow(pace.in_flight)
         with self.limiter.slot(current_deadline()) as has_slot:
             if not has_slot:
                 raise NoAnswerInTime("the minutes of the budget are used up.")
-            self._attempts.count = self.attempts + 1
             started = time.perf_counter()
             try:
                 with pace.requests.sent(model, pace.timeout or self._timed.timeout):
-                    response = self._timed.complete(wire)
+                    response = check_reply(self._timed.complete(wire), wire)
             except RateLimitError:
                 self.limiter.refused()
                 raise
@@ -92,6 +94,11 @@ class Transport:
                 if type(error) is ProviderError and error.status == 200:
                     raise ServerError(error.message) from error  # a broken reply, such as a gateway's: retried
                 raise
+            except (LM15Error, LMError, DicastError, ImportError, Warning):
+                raise
+            except Exception as error:  # a body that the engine's reader did not expect
+                problem = (str(error).strip().splitlines() or [""])[0]
+                raise ServerError(f"the server's reply cannot be read ({type(error).__name__}: {problem})") from error
             self.limiter.answered()
         return response, time.perf_counter() - started
 
@@ -116,58 +123,72 @@ class Transport:
         return self  # DSPy's optimizers deep-copy programs; a connection is shared, never copied
 
 
-class MeteredLM(dspy.LM):
-    """A `dspy.LM` on a Transport: equal calls in flight are made once, cache hits are counted as such."""
+class AsyncTransport:
+    """A Transport for `lm.acall`: the same calls, each in a thread."""
 
-    def __init__(self, identity: str, transport: Transport, *, cache: bool = True) -> None:
-        super().__init__(identity, engine=transport, cache=cache, num_retries=0)  # the transport asks again
+    def __init__(self, transport: Transport) -> None:
         self.transport = transport
-        self._flights: dict[str, threading.Event] = {}
-        self._flights_lock = threading.Lock()
+        self.supports_response_schema = transport.supports_response_schema
+        self.supported_params = transport.supported_params
 
-    def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
-        with self._only_one_in_flight((prompt, messages, kwargs)):
-            before = self.transport.attempts
-            result = super().__call__(prompt, messages=messages, **kwargs)
-            if self.transport.attempts == before:
-                charge(_cached(result))
-            return result
+    async def complete(self, request: Request) -> Response:
+        return await asyncio.to_thread(self.transport.complete, request)
 
-    @contextmanager
-    def _only_one_in_flight(self, call: object) -> Iterator[None]:
-        """Wait while an equal call is under way; its answer is then in the cache."""
-        if not self.cache:
-            yield
-            return
-        key = hashlib.sha256(repr(call).encode("utf-8", "replace")).hexdigest()
-        while True:
-            with self._flights_lock:
-                landed = self._flights.get(key)
-                if landed is None:
-                    landed = self._flights[key] = threading.Event()
-                    break
-            landed.wait()
-        try:
-            yield
-        finally:
-            with self._flights_lock:
-                del self._flights[key]
-            landed.set()
+    async def aclose(self) -> None:
+        await asyncio.to_thread(self.transport.close)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
 
 
-def _cached(answer: Any) -> Usage:
-    """The usage of an answer from the cache; DSPy stores tokens only with answers to a whole `Request`."""
-    usage = answer.usage if isinstance(answer, Response) else None
-    if usage is None or usage.input_tokens is None:
-        return Usage(cached=1)
-    return Usage(cached=1, counted=1, cached_tokens=usage.input_tokens + (usage.output_tokens or 0))
+class MeteredLM(dspy.LM):
+    """A `dspy.LM` on a Transport.
 
+    Args:
+        identity: names model and address; part of the key of its answers.
+        cache: whether answers are kept and used again; `lm(..., cache=False)` and `lm.copy(cache=False)` likewise.
+        store: where; by default that of the user (`default_store`).
+    """
 
-def _with_model(request: Request, model: str) -> Request:
-    return dataclasses.replace(request, model=model)
+    def __init__(
+        self,
+        identity: str,
+        transport: Transport,
+        *,
+        cache: bool = True,
+        store: AnswerStore | None = None,
+    ) -> None:
+        asynchronous = AsyncTransport(transport)
+        super().__init__(identity, engine=transport, async_engine=asynchronous, cache=cache, num_retries=0)
+        self.transport = transport
+        self.store = store or (default_store() if cache else None)
+
+    def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
+        with self._calling(prompt, kwargs):
+            return super().__call__(prompt, messages=messages, **kwargs | {"cache": False})  # False: not DSPy's
+
+    async def acall(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
+        with self._calling(prompt, kwargs):
+            return await super().acall(prompt, messages=messages, **kwargs | {"cache": False})
+
+    @contextmanager
+    def _calling(self, prompt: Any, kwargs: dict[str, Any]) -> Iterator[None]:
+        """Say to the transport where answers are kept; raise dicast's own errors as they are."""
+        typed = isinstance(prompt, Request) or "request" in kwargs  # such a request has its settings in itself
+        rollout = kwargs.get("rollout_id", None if typed else self.kwargs.get("rollout_id"))
+        try:
+            with keeping_answers(self.store if kwargs.get("cache", self.cache) else None, rollout):
+                yield
+        except LMError as error:
+            match error.__cause__:
+                case DicastError() as cause:
+                    raise cause from None
+                case ReplyWithoutProbabilities():
+                    raise NoTokenProbabilities(f"model {self.model!r}: {NO_PROBABILITIES}") from error
+            raise
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
 
 
 def _bare(model: str) -> str:

@@ -15,8 +15,9 @@ from dspy.clients.base_lm import BaseLM
 from dspy.lm15 import Config, Message, Request, Response
 from dspy.utils.callback import with_callbacks
 
-from ..errors import ModelError
+from ..errors import NoTokenProbabilities
 from .adapter import heading, sections, text_of
+from .reply import NO_PROBABILITIES
 
 TOP = 20  # alternatives asked for; 20 is the most that OpenAI's API gives
 SHOWN = 3  # of the most probable tokens, to say what a model gave in place of the options
@@ -122,7 +123,7 @@ def read_options(response: Response, marks: Sequence[str]) -> tuple[list[float],
     coverage 0.
 
     Raises:
-        ModelError: the server returned no token probabilities.
+        NoTokenProbabilities: the server returned no token probabilities.
     """
     mass = dict.fromkeys(marks, 0.0)
     for token, p in top_tokens(response):
@@ -139,13 +140,10 @@ def top_tokens(response: Response) -> list[tuple[str, float]]:
     """The first token's alternatives with their probabilities, the most probable first.
 
     Raises:
-        ModelError: the server returned no token probabilities.
+        NoTokenProbabilities: the server returned no token probabilities.
     """
     if not response.logprobs:
-        raise ModelError(
-            f"model {response.model!r}: the server returned no token probabilities. Use --readout generate, or a "
-            "server with logprobs (vLLM, llama.cpp, OpenAI)."
-        )
+        raise NoTokenProbabilities(f"model {response.model!r}: {NO_PROBABILITIES}")
     first = response.logprobs[0]
     tokens = {token.token: token.logprob for token in (*first.top, first)}
     return sorted(((token, math.exp(logprob)) for token, logprob in tokens.items()), key=lambda pair: -pair[1])

@@ -16,6 +16,7 @@ from typing import Any
 
 from dspy.lm15 import Message, Request, Response, TextPart, TokenLogprob, TopLogprob, Usage
 
+from ..engines.answer_store import AnswerStore
 from ..engines.lm import MeteredLM, Transport
 from .schema import DEFAULT_PROBABILITIES, smallest_value
 
@@ -34,7 +35,7 @@ class ScriptedLM(MeteredLM):
             probability}}, the distribution of the one next token; or an exception, which is raised. A value answers
             every request, a function each by its text (`prompt_text`) or expected fields (`answer_fields`). None gives
             the smallest value that the request's schema allows, or a fixed distribution where tokens are read.
-        cache: whether DSPy's cache may answer a repeated request.
+        cache: whether a repeated request is answered from memory.
         schema: whether the model enforces a JSON schema, as most servers do.
     """
 
@@ -42,9 +43,9 @@ class ScriptedLM(MeteredLM):
         self, answer: Callable[[Request], Answer] | Answer | None = None, *, cache: bool = False, schema: bool = True
     ) -> None:
         self._script = _Script(answer)
-        name = f"scripted/{next(_numbers)}"  # a name for each, so that DSPy's cache keeps two of them apart
+        name = f"scripted/{next(_numbers)}"
         transport = Transport(self._script, wire_model=name, pricing=None, schema=schema, attempts=1)
-        super().__init__(name, transport, cache=cache)
+        super().__init__(name, transport, cache=cache, store=AnswerStore(None))
 
     @property
     def requests(self) -> list[Request]:

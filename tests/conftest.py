@@ -11,8 +11,10 @@ import pytest
 
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
-# DSPy builds its cache once a process; a fresh folder keeps answers of earlier runs out of the tests.
-os.environ.setdefault("DSPY_CACHEDIR", str(Path(os.environ.get("TMPDIR", "/tmp")) / f"dicast-tests-{os.getpid()}"))
+# A fresh folder keeps answers of earlier runs out of the tests.
+for _variable in ("DSPY_CACHEDIR", "DICAST_ANSWERS"):
+    _folder = Path(os.environ.get("TMPDIR", "/tmp")) / f"dicast-tests-{os.getpid()}" / _variable.lower()
+    os.environ.setdefault(_variable, str(_folder))
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 
 

@@ -7,7 +7,7 @@ import pytest
 from dspy.experimental import Choice, Noul, Score
 
 from dicast.engines.token_probabilities import ProbabilityLM, options_of, read_options
-from dicast.errors import ModelError
+from dicast.errors import NoTokenProbabilities
 from dicast.testing import ScriptedLM, prompt_text
 
 
@@ -43,7 +43,7 @@ def test_no_option_among_the_tokens_is_uniform_with_coverage_zero():
 def test_a_server_without_token_probabilities_is_named_with_what_to_do():
     lm = ScriptedLM(lambda request: "A")
     question = {"q": {"type": "noul", "instructions": "?", "criteria": None}}
-    with pytest.raises(ModelError, match="no token probabilities. Use --readout generate"):
+    with pytest.raises(NoTokenProbabilities, match="no token probabilities. Use --readout generate"):
         ProbabilityLM(lm)(state={"instructions": "i", "inputs": {}}, questions=question)
 
 
