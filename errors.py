@@ -93,7 +93,13 @@ class Infrastructure(ExecutionError):
 
 
 class NoTokenProbabilities(Infrastructure):
-    """The server's replies hold no token probabilities; one such reply may be an accident, all of them are not."""
+    """The server's replies hold no token probabilities; one such reply may be an accident, all of them are not.
+
+    Attributes:
+        words: stand in the message, also in that of an Infrastructure error that ends a run for it.
+    """
+
+    words: ClassVar[str] = "the server returned no token probabilities"
 
 
 class BudgetSpent(ExecutionError):

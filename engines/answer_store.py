@@ -22,7 +22,7 @@ from ..paths import home, private_folder
 FILE = "answers.sqlite"
 DEFAULT_LIMIT = 10 << 30  # bytes
 LIMIT_CHECKED_EVERY = 1000  # answers
-CULLED = 0.1  # share of the answers, the oldest, that make room for new answers
+CULLED = 0.1  # part of the answers, the oldest, that makes room for new answers
 PATIENCE = 10.0  # seconds until another process that writes is given up on
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 SCHEMA = (

@@ -68,7 +68,7 @@ class KeptAnswers:
             with self._lock:
                 flight = self._flights.get(key)
                 if flight is None:
-                    own = self._flights[key] = Future()
+                    flown = self._flights[key] = Future()
                     break
             response = flight.result()
             if response is not None:  # else the other call failed, and this one is made
@@ -87,11 +87,11 @@ class KeptAnswers:
         finally:
             with self._lock:
                 del self._flights[key]
-            own.set_result(response)
+            flown.set_result(response)
 
 
 def _counted(answer: Response) -> Response:
-    """The answer, charged as one that cost nothing."""
+    """The answer, charged as free."""
     tokens, more = answer.usage.input_tokens, answer.usage.output_tokens
     charge(Usage(cached=1) if tokens is None else Usage(cached=1, counted=1, cached_tokens=tokens + (more or 0)))
     return answer

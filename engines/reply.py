@@ -11,10 +11,12 @@ from typing import Any
 
 from dspy.lm15 import Request, Response, ServerError, TokenLogprob, UnsupportedFeatureError
 
+from ..errors import NoTokenProbabilities
+
 ROUNDING = 1e-4  # a log-probability this far above 0 is a rounded 0
 MASS_LIMIT = 1.1  # the alternatives of a token share a probability of 1, but for rounding
 ADVICE = "Use --readout generate, or a server with logprobs (vLLM, llama.cpp, OpenAI)."
-NO_PROBABILITIES = f"the server returned no token probabilities. {ADVICE}"
+NO_PROBABILITIES = f"{NoTokenProbabilities.words}. {ADVICE}"
 CONTENT_KEYS = ("content", "candidates", "output")  # where bodies without `choices` hold the message
 TEXT_FIELDS = ("text", "value", "probabilities", "id", "name", "input", "title", "url")  # of a message's parts
 

@@ -33,10 +33,10 @@ def key_of_request(request: Request, sample: Any) -> bytes | None:
         sample: makes equal requests separate calls; a JSON value.
     """
     try:
-        asked = orjson.dumps([FORMAT, request, sample], default=str, option=orjson.OPT_SORT_KEYS)
+        question = orjson.dumps([FORMAT, request, sample], default=str, option=orjson.OPT_SORT_KEYS)
     except TypeError:
         return None
-    return hashlib.sha256(asked).digest()
+    return hashlib.sha256(question).digest()
 
 
 def pack(response: Response) -> bytes | None:

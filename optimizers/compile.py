@@ -14,7 +14,7 @@ from typing import Any
 from ..data import Case, Judged
 from ..data.split import split
 from ..engines.ledger import Budget
-from ..errors import DeclarationError, ModelError
+from ..errors import DeclarationError, Infrastructure, ModelError, NoTokenProbabilities
 from ..judging.judge import Judge
 from ..judging.judge_file import save
 from ..programs.baselines import Longer, Majority, ReviewerAverage
@@ -268,7 +268,9 @@ class Compiler:
             return {}
         try:
             return {self.baseline.name: self.evidence.with_head(self.baseline, part, "test")}
-        except ModelError as error:
+        except (ModelError, Infrastructure) as error:
+            if isinstance(error, Infrastructure) and NoTokenProbabilities.words not in str(error):
+                raise
             self.progress.step("baseline", f"{self.baseline.name} left out: {error}")
             return {}
 

@@ -75,7 +75,7 @@ def test_a_compilation_uses_them_together_and_python_continues_it(capsys):
     options = [part for name, value in OPTIONS.items() for part in (f"--{name}", str(value))]
     code, printed = output(capsys, "compile", "manners", "--cases", "labels.jsonl", "--out", "out", *options)
     assert code == 0, printed.err
-    assert "direct left out: model 'junior': the server returned no token probabilities" in printed.err
+    assert "direct left out: model 'clerk/junior': the server returned no token probabilities" in printed.err
     compiled = dicast.compile("manners", "labels.jsonl", out="out", **OPTIONS).compiled
     assert (compiled.result.objective, compiled.result.outcome) == ("macro-recall", "improved")
     assert compiled.result.decisive_test.difference.value > 0.3  # half of the questions are hard
