@@ -81,6 +81,9 @@ def group() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
+    from .interrupt import handle_signals
+
+    handle_signals()
     code = run(arguments) if output.prepare_streams() else ERROR
     sys.exit(output.close_streams(code))
 

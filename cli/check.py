@@ -42,14 +42,14 @@ def command(lm: str | None, source: str | None, judge: str | None, as_json: bool
     from rich.text import Text
 
     from . import render
-    from .interrupt import stop_on_interrupt
+    from .interrupt import end_on_interrupt, stop_on_interrupt
 
     options.load_environment()
     cases = options.take_case_source({"source": source, **values}) if source else None
     if judge is None:
         from ..workflows.checks import check
 
-        with render.RunProgress(quiet=as_json) as progress:
+        with render.RunProgress(quiet=as_json) as progress, end_on_interrupt():
             items = check(cases=cases, lm=lm, timeout=values["timeout"], progress=progress)
         assert isinstance(items, tuple)
         if as_json:

@@ -97,10 +97,13 @@ def _run(path: Path, chosen: "list[Case]", out: Path, model: str, **settings: st
     from .. import workflows
     from ..evaluation import evaluate
     from . import render
+    from .interrupt import stop_on_interrupt
 
     judge = workflows.JudgeSpec("direct", model, {"evidence": "pairwise", **settings})
-    with render.RunProgress(quiet=False) as progress:
-        run = workflows.run(judge, path, out=out, limit=len(chosen), workers=2, progress=progress)
+    with render.RunProgress(quiet=False) as progress, stop_on_interrupt(progress) as stop:
+        run = workflows.run(judge, path, out=out, limit=len(chosen), workers=2, progress=progress, stop=stop)
+    if run.status == "stopped":
+        raise KeyboardInterrupt
     ids = {case.id for case in chosen}  # the folder may hold more pairs of an earlier demo
     return evaluate((judged for judged in run if judged.case_id in ids), run.identity)
 
@@ -138,7 +141,8 @@ def _page(out: Path) -> str:
 def _judgment(name: str, case: Any, model: str, **settings: Any) -> Any:
     from ..judging import build
     from . import render
+    from .interrupt import end_on_interrupt
 
-    with render.status(f"{name} judges {case.id}"):
+    with render.status(f"{name} judges {case.id}"), end_on_interrupt():
         verdict = build(name, **settings).bind(model)(case)
     return render.judgment(case, verdict)

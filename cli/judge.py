@@ -55,13 +55,13 @@ def command(explain: str | None, min_coverage: float, as_json: bool, **values: A
     """
     from .. import workflows
     from . import render
-    from .interrupt import stop_on_interrupt
+    from .interrupt import end_on_interrupt, stop_on_interrupt
 
     options.load_environment()
     source, judge = options.take_case_source(values), options.take_judge_spec(values)
     with render.RunProgress(quiet=as_json) as progress:
         if explain is not None:
-            with render.status(f"judging {explain}"):
+            with render.status(f"judging {explain}"), end_on_interrupt():
                 judgment = workflows.explain(judge, source, explain, timeout=values["timeout"], progress=progress)
             return _print_judgment(judgment, as_json)
         with stop_on_interrupt(progress) as stop:

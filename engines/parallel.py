@@ -82,6 +82,7 @@ def stream(
     """
     rule, silence, waiting = StopRule(workers), _Silence(), iter(cases)
     problem: Exception | None = None
+    waits = True
     spare = current_pace().in_flight - workers
     pool = ThreadPoolExecutor(workers, "dicast-case")
     helpers = ThreadPoolExecutor(spare, "dicast-question") if spare > 0 else None
@@ -117,10 +118,13 @@ def stream(
                     problem = Infrastructure(reason)
                 yield case, result
             silence.check(finished, min(len(in_flight), workers))
+    except KeyboardInterrupt:
+        waits = False  # the second Ctrl-C: the results in flight are given up
+        raise
     finally:
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown(waits, cancel_futures=True)
         if helpers is not None:
-            helpers.shutdown()
+            helpers.shutdown(waits)
     if problem is not None:
         raise problem
 
