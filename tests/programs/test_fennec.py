@@ -439,7 +439,7 @@ def test_a_correction_tells_the_mean_score_before_and_after_it() -> None:
     def answer(request: Request) -> Answer:
         if answer_fields(request) == {"explanation", "score"}:
             new = "a better 7" in prompt_text(request)
-            brief = 'Criterion:\n"brief"' in prompt_text(request)
+            brief = 'Criterion:\n"brief' in prompt_text(request)
             return {"explanation": "", "score": (4 if brief else 5) if new else (1 if brief else 2)}
         return judge_of(corrected="a better 7")(request)
 
