@@ -42,6 +42,7 @@ class Transport:
         timeout: seconds until the first byte of an answer where the run says none (`--timeout`); an engine that is
             no `TimedEngine` is left at twice this time.
         attempts: requests for one answer at most.
+        special_tokens: what the model reads as structure, where the server says so; texts are shown without them.
     """
 
     def __init__(
@@ -54,13 +55,14 @@ class Transport:
         max_in_flight: int | None = None,
         timeout: float = TIMEOUT,
         attempts: int = ATTEMPTS,
+        special_tokens: frozenset[str] = frozenset(),
     ) -> None:
         self.inner, self.wire_model, self.pricing = inner, wire_model, pricing
         self.limiter, self._most_attempts = Limiter(max_in_flight), attempts
         self._timed = (
             inner if isinstance(inner, TimedEngine) else TimedEngine(lambda seconds: inner, timeout, renew=False)
         )
-        self.supports_response_schema = schema
+        self.supports_response_schema, self.special_tokens = schema, special_tokens
         self.supported_params = {"temperature", "max_tokens", "top_p", "logprobs", "top_logprobs"}
         if schema:
             self.supported_params.add("response_format")
@@ -162,6 +164,11 @@ class MeteredLM(dspy.LM):
         super().__init__(identity, engine=transport, async_engine=asynchronous, cache=cache, num_retries=0)
         self.transport = transport
         self.store = store or (default_store() if cache else None)
+
+    @property
+    def special_tokens(self) -> frozenset[str]:
+        """What the model reads as structure, where the server says so."""
+        return self.transport.special_tokens
 
     def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
         with self._calling(prompt, kwargs):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import DeclarationError, ModelError, install_hint
 from ..engine import Engine, register
+from ..gguf import control_tokens
 from ..model_string import ModelString
 from ..pace import LOCAL_TIMEOUT
 from ..quick_digest import quick_digest
@@ -49,9 +50,17 @@ class LocalEngine(Engine):
     def connect(self, model: ModelString, *, trusted: bool) -> "Transport":
         from ..lm import Transport
 
-        server = serve(_file(model) if model.model.endswith(".gguf") else get_weights(model.model))
+        path = _file(model) if model.model.endswith(".gguf") else get_weights(model.model)
+        server = serve(path)
         engine, wire_model = openai_engine(server.url, server.key, LOCAL_TIMEOUT), f"endpoint/{model.model}"
-        return Transport(engine, wire_model=wire_model, pricing=None, schema=True, max_in_flight=server.slots)
+        return Transport(
+            engine,
+            wire_model=wire_model,
+            pricing=None,
+            schema=True,
+            max_in_flight=server.slots,
+            special_tokens=control_tokens(path),
+        )
 
     def prepare(self, model: ModelString, progress: OnProgress) -> None:
         """Fetch the weights."""
