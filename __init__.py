@@ -83,21 +83,25 @@ _MODULES = {
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
 
-def judge(name: str, *, lm: str | None = None, **settings: Any) -> "Judge":
+def judge(name: str, *, lm: str | None = None, trust: bool = False, **settings: Any) -> "Judge":
     """A judge of a registered program, its stages bound to LMs.
 
     Args:
         name: a program's name (`dicast list`), a YAML file, or a judge file.
         lm: a model string, or `role=model,...`; None leaves the choice to `dspy.configure(lm=...)`.
+        trust: send texts to an address that only the judge file names.
         settings: structural parameters, as in `branches=3, readout="probability"`.
 
     Raises:
-        DeclarationError: an unknown program, parameter, role or model string.
+        DeclarationError: an unknown program, parameter, role or model string, or an address to be trusted.
     """
     from .judging import build
 
     built = build(name, **settings)
-    return built.bind(lm) if lm else built
+    if lm:
+        return built.bind(lm)
+    built.admit(trust=trust)
+    return built
 
 
 _ROOMS = (

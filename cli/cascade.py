@@ -36,6 +36,7 @@ EXIT = {"stopped": STOPPED, "budget": INCONCLUSIVE}
 )
 @click.option("--limit", type=click.IntRange(1), help="Take this many cases, sampled with --seed.")
 @options.no_ties_option
+@options.trust_option
 @options.pace_options
 @options.budget_option
 @options.json_option

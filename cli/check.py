@@ -25,6 +25,7 @@ EXIT = {"agrees": 0, "worse": FAIL, "unknown": INCONCLUSIVE, "stopped": STOPPED}
     help="The loss of accuracy that would matter, with --judge.",
 )
 @options.timeout_option
+@options.trust_option
 @options.json_option
 def command(lm: str | None, source: str | None, judge: str | None, as_json: bool, **values: Any) -> int:
     """Check the environment, and if given a model and a data file; exit 3 when something is to be fixed.
@@ -64,7 +65,7 @@ def command(lm: str | None, source: str | None, judge: str | None, as_json: bool
     from ..workflows.checks import check_judge
     from .render.drift import drift_lines
 
-    sampling = {name: values[name] for name in ("limit", "seed", "margin", "skip_bad", "timeout")}
+    sampling = {name: values[name] for name in ("limit", "seed", "margin", "skip_bad", "timeout", "trust")}
     with render.RunProgress(quiet=as_json) as progress, stop_on_interrupt(progress) as stop:
         report = check_judge(judge, cases, lm=lm, progress=progress, stop=stop, **sampling)
     if report.result is not None and as_json:

@@ -57,6 +57,7 @@ def _preferences() -> tuple[str, ...]:
 @options.set_option("A parameter of the program to start with.")
 @click.option("--limit", type=click.IntRange(1), help="Take this many cases, sampled with --seed.")
 @options.no_ties_option
+@options.trust_option
 @options.pace_options
 @options.budget_option
 @click.option(

@@ -34,6 +34,7 @@ EXIT = {"complete": 0, "budget": INCONCLUSIVE, "stopped": STOPPED}
     help="Judge these unscored cases again too, as in parse_failure,refusal; or all [always: infrastructure, budget, "
     "internal, unreadable].",
 )
+@options.trust_option
 @options.pace_options
 @options.budget_option
 @options.min_coverage_option
@@ -62,7 +63,8 @@ def command(explain: str | None, min_coverage: float, as_json: bool, **values: A
     with render.RunProgress(quiet=as_json) as progress:
         if explain is not None:
             with render.status(f"judging {explain}"), end_on_interrupt():
-                judgment = workflows.explain(judge, source, explain, timeout=values["timeout"], progress=progress)
+                shared = {name: values[name] for name in ("timeout", "trust")}
+                judgment = workflows.explain(judge, source, explain, progress=progress, **shared)
             return _print_judgment(judgment, as_json)
         with stop_on_interrupt(progress) as stop:
             run = workflows.run(judge, source, progress=progress, stop=stop, **values)

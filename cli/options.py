@@ -146,6 +146,7 @@ budget_option = click.option(
     callback=parse_budget,
     help="Stop at limits, as in calls=1000,tokens=2e6,cost=5,minutes=30.",
 )
+trust_option = click.option("--trust", is_flag=True, help="Send texts to an address that only a judge file names.")
 min_coverage_option = click.option(
     "--min-coverage",
     type=click.FloatRange(0, 1),

@@ -119,6 +119,8 @@ def load(path: Path | str, *, lm: str | None = None) -> Judge:
         DeclarationError: see `read`; or the program is not installed, or another version of it.
     """
     judge = from_record(read(path).judge, f"judge file {path}")
+    for stage in judge.stages():
+        stage.named_by = "" if stage.trusted else str(path)
     return judge.bind(lm) if lm else judge
 
 

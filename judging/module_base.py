@@ -61,6 +61,18 @@ class StagedModule(dspy.Module):
             stage.use(models[stage.role])
         return self
 
+    def admit(self, *, trust: bool = False) -> list[str]:
+        """Let texts go to the models that a judge file names: lines that say where.
+
+        Args:
+            trust: also to addresses that only the file names.
+
+        Raises:
+            ModelError: an address that only the file names, without `trust`; or an address that no file may name.
+        """
+        lines = (stage.admit(trust=trust) for stage in self.stages())
+        return [line for line in dict.fromkeys(lines) if line]
+
     def hparams(self) -> dict[str, HParam]:
         return {name: value for name, value in self.named_parameters() if isinstance(value, HParam)}
 

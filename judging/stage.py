@@ -32,6 +32,7 @@ from ..engines.token_probabilities import ProbabilityLM, YesNoLM, options_of
 from ..errors import ContextOverflow, Infrastructure, ModelError, ModelRefused, ParseFailure, Refusal, Unreadable
 from .delimiters import shown_demo, shown_inputs, with_fence_note
 from .reading_floor import check_mass
+from .trust import admitted
 
 SAMPLING_TEMPERATURE, SAMPLING_TOP_P = 0.7, 0.95  # arXiv 2406.11657, section 4; also of a second try
 NESTED_SAMPLES = 1000  # the samples and attempts that one sample may hold
@@ -121,6 +122,7 @@ class Stage(dspy.Module):
         super().__init__()
         self.ask = dspy.Predict(with_fence_note(signature))
         self.role, self.model, self.trusted = role, "", True
+        self.named_by, self.admitted = "", True  # the judge file that names the model; whether texts may go there
         self.max_tokens, self.temperature, self.attempts = max_tokens, temperature, attempts
         self.check, self.reader, self.affects_verdict = check, reader, affects_verdict
 
@@ -136,14 +138,34 @@ class Stage(dspy.Module):
         Raises:
             ModelError: there is none, or it cannot be used.
         """
+        if self.model and not self.admitted and self.ask.lm is None:
+            self.admit()
         lm = self.ask.lm or (get_lm(self.model, trusted=self.trusted) if self.model else dspy.settings.lm)
         if lm is None:
             raise ModelError(f"stage {self.role!r}: no LM is bound. Give --lm, or call judge.bind('provider/model').")
         return lm
 
     def use(self, model: str, *, trusted: bool = True) -> None:
-        """Be answered by this model; `trusted` as in `get_lm`."""
-        self.model, self.trusted = model, trusted
+        """Be answered by this model.
+
+        Args:
+            trusted: the user has named the model, and not only a judge file; see `get_lm` and `admit`.
+        """
+        self.model, self.trusted, self.admitted, self.named_by = model, trusted, trusted, ""
+
+    def use_model_of(self, other: "Stage") -> None:
+        """Be answered by the model of another stage, with what the user allows there."""
+        self.model, self.trusted, self.admitted, self.named_by = (
+            other.model, other.trusted, other.admitted, other.named_by,
+        )  # fmt: skip
+
+    def admit(self, *, trust: bool = False) -> str:
+        """Let texts go to the model: a line that says where, where only a judge file names it; see `judging.trust`."""
+        if self.admitted or not self.model:
+            return ""
+        line = admitted(self.model, self.named_by or "the judge file", trust=trust)
+        self.admitted = True
+        return line
 
     def forward(self, **inputs: Any) -> Any:
         """The prediction; where probabilities are read it has `coverage`, the smallest probability mass on a question's

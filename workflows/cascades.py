@@ -19,7 +19,7 @@ from ..optimizers.evidence import Evidence, Interrupted, ProgressCallbacks
 from .case_source import Cases, case_source
 from .interrupts import delayed_interrupt
 from .judge_spec import JudgeSpec, judge_spec
-from .preflight import as_budget, check_count, pace_of, prepare_models, read_sample, stored, workers_of
+from .preflight import admit_models, as_budget, check_count, pace_of, prepare_models, read_sample, stored, workers_of
 from .progress import SILENT, Progress
 
 
@@ -57,6 +57,7 @@ def cascade(
     in_flight: int | None = None,
     budget: Budget | str | None = None,
     skip_bad: bool = False,
+    trust: bool = False,
     progress: Progress = SILENT,
     stop: threading.Event | None = None,
 ) -> CascadeRun:
@@ -77,6 +78,7 @@ def cascade(
         in_flight: requests to one model at once, at most; by default four for each worker, but at least 32.
         budget: limits, as in "calls=1000,minutes=30".
         skip_bad: leave bad rows out.
+        trust: send texts to an address that only a judge file names.
         progress: callbacks.
         stop: once set, no new case starts; what is done is kept.
 
@@ -95,6 +97,8 @@ def cascade(
         )
     folder = path.with_name(f"{path.name.removesuffix(JUDGE_SUFFIX)}.evidence")
     members = [(str(getattr(judge, "name", judge)), _member(judge, lm)) for judge in judges]
+    for _, member in members:
+        admit_models(member, trust=trust, progress=progress)
     whole, stop = Cascade([judge for _, judge in members]), stop or threading.Event()
     workers = workers_of(whole, workers)
     pace = pace_of(workers, timeout, in_flight, stop, progress)

@@ -37,7 +37,7 @@ from ..paths import home
 from ..signatures.direct import Prefer
 from .case_source import Cases, CaseSource, case_source
 from .judge_spec import JudgeSpec
-from .preflight import check_count, exclude_training_cases, pace_of, prepare_models, stored, workers_of
+from .preflight import admit_models, check_count, exclude_training_cases, pace_of, prepare_models, stored, workers_of
 from .progress import SILENT, Progress
 
 EXTRAS = {"local": "xllamacpp", "data": "pyarrow", "report": "matplotlib"}
@@ -136,6 +136,7 @@ def check_judge(
     seed: int | None = None,
     margin: float = 0.05,
     skip_bad: bool = False,
+    trust: bool = False,
     timeout: float | None = None,
     progress: Progress = SILENT,
     stop: threading.Event | None = None,
@@ -153,6 +154,7 @@ def check_judge(
         margin: the loss of accuracy that would matter, in (0, 1).
         skip_bad: leave bad rows out.
         timeout: as of `dicast.run`.
+        trust: send texts to an address that only a judge file names.
         progress: callbacks.
         stop: once set, no new case starts.
 
@@ -168,6 +170,7 @@ def check_judge(
     file, spec = read(judge), JudgeSpec(str(judge), lm)
     compare = _comparison(str(judge), file, margin)
     built, stop = spec.build(), stop or threading.Event()
+    admit_models(built, trust=trust, progress=progress)
     workers = workers_of(built)
     pace = pace_of(workers, timeout, None, stop, progress)
     built.threshold = None  # the record's accuracy is of all verdicts, kept or abstained

@@ -18,6 +18,7 @@ from .case_source import Cases, case_source
 from .interrupts import delayed_interrupt
 from .judge_spec import JudgeSpec, has_models, judge_spec
 from .preflight import (
+    admit_models,
     as_budget,
     check_count,
     exclude_training_cases,
@@ -65,6 +66,7 @@ def compile(
     in_flight: int | None = None,
     budget: Budget | str | None = None,
     skip_bad: bool = False,
+    trust: bool = False,
     must_resume: bool = False,
     progress: Progress = SILENT,
     stop: threading.Event | None = None,
@@ -86,6 +88,7 @@ def compile(
         budget: limits, as in "calls=1000,minutes=30".
         skip_bad: leave bad rows out, in the folder's rejects.jsonl.
         must_resume: raise where the folder holds no compilation to continue.
+        trust: send texts to an address that only a judge file names.
         progress: callbacks.
         stop: once set, no new case starts; what is done is kept.
         steps: fields of `dicast.Recipe` that differ from the recipe file, or from the default recipe.
@@ -104,6 +107,7 @@ def compile(
     if must_resume and not is_compilation(folder):
         raise RunError(f"--resume: {folder} holds no compilation. Leave --resume out to start one.")
     built, stop = spec.build(), stop or threading.Event()
+    admit_models(built, trust=trust, progress=progress)
     workers = workers_of(built, workers)
     pace = pace_of(workers, timeout, in_flight, stop, progress)
     baseline = _baseline(chosen.baseline, built)
@@ -145,7 +149,7 @@ def _baseline(baseline: Baseline | None, judge: Judge) -> Judge | None:
         return None
     if not has_models(built):
         for stage in built.stages():
-            stage.use(stages[0].model, trusted=stages[0].trusted)
+            stage.use_model_of(stages[0])
     built.name = baseline.title
     return built
 

@@ -26,6 +26,12 @@ from .progress import Progress
 NO_CASE = "--cases {}: holds no case, or none that the options leave. Give others."
 
 
+def admit_models(judge: StagedModule, *, trust: bool, progress: Progress) -> None:
+    """Say where texts go that a judge file sends; raises ModelError where the user has not allowed it."""
+    for line in judge.admit(trust=trust):
+        progress.notice(line)
+
+
 def prepare_models(judge: StagedModule, *others: str, progress: Progress) -> None:
     """Make the models of a judge's stages, and `others`, ready before the first case."""
     configure_cache()

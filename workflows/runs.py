@@ -20,7 +20,17 @@ from ..optimizers.compile_folder import is_compilation
 from .case_source import Cases, CaseSource, StoredRows, case_source
 from .interrupts import delayed_interrupt
 from .judge_spec import BuiltJudge, JudgeSpec, judge_spec, same_judge
-from .preflight import as_budget, check_count, nonempty, pace_of, prepare_models, run_facts, stored, workers_of
+from .preflight import (
+    admit_models,
+    as_budget,
+    check_count,
+    nonempty,
+    pace_of,
+    prepare_models,
+    run_facts,
+    stored,
+    workers_of,
+)
 from .progress import SILENT, Progress
 from .resume import check_cases, check_judge_part, identity_before, resume_notices
 from .run_results import Run, Status
@@ -97,6 +107,7 @@ def run(
     budget: Budget | str | None = None,
     skip_bad: bool = False,
     retry: str | None = None,
+    trust: bool = False,
     progress: Progress = SILENT,
     stop: threading.Event | None = None,
 ) -> Run:
@@ -120,6 +131,7 @@ def run(
         skip_bad: leave bad rows out, in the folder's rejects.jsonl; the first one raises otherwise.
         retry: reasons of unscored verdicts that are judged again too, with commas, or "all"; infrastructure, budget,
             internal and unreadable always are.
+        trust: send texts to an address that only a judge file names.
         progress: callbacks.
         stop: once set, no new case starts; the run is returned with the verdicts so far.
 
@@ -138,6 +150,7 @@ def run(
         source.path()  # before a folder is made for cases that do not exist
     spec = RunSpec(judge_spec(judge, lm), source, limit, seed)
     built, ledger = spec.judge.build(), Ledger(budget=as_budget(budget))
+    admit_models(built, trust=trust, progress=progress)
     stop, message = stop or threading.Event(), ""
     workers = workers_of(built, workers)
     pace = pace_of(workers, timeout, in_flight, stop, progress)
@@ -213,6 +226,7 @@ def explain(
     case_id: str,
     *,
     lm: str | None = None,
+    trust: bool = False,
     timeout: float | None = None,
     progress: Progress = SILENT,
 ) -> CaseJudgment:
@@ -220,6 +234,7 @@ def explain(
 
     Args:
         timeout: as of `run`.
+        trust: as of `run`.
 
     Raises:
         DataError: no case has this id.
@@ -228,6 +243,7 @@ def explain(
     if isinstance(source, StoredRows):
         raise DeclarationError("explain: give a file or a set; a case of memory is judged by calling the judge.")
     built = judge_spec(judge, lm).build()
+    admit_models(built, trust=trust, progress=progress)
     ids: list[str] = []
     for case in source.cases():
         ids.append(case.id)

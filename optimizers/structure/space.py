@@ -120,7 +120,8 @@ def with_settings(judge: Judge, settings: Mapping[str, Any]) -> Judge:
         kind, stages = _stages(copy, name)
         for stage in stages:
             if kind == MODEL:
-                stage.use(str(value), trusted=stage.trusted or value != stage.model)
+                if value != stage.model:  # the same model stays as trusted as it is
+                    stage.use(str(value))
             elif kind == INSTRUCTIONS:
                 stage.ask.signature = stage.ask.signature.with_instructions(str(value))
             else:
