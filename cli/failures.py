@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from ..errors import DicastError
+from ..paths import home
 from . import output
 from .exit_codes import ERROR, STOPPED
 
@@ -56,8 +57,20 @@ def _system_line(failure: OSError) -> str:
     where = f"{failure.filename}: " if failure.filename is not None else ""
     if failure.errno in TOO_MANY_FILES:
         return f"dicast: {where}{reason}. Raise the limit (ulimit -n), or use fewer --workers."
-    advice = "Give another path, or make room." if where else "Make room, and run the same command again."
-    return f"dicast: {where}{reason}. {advice}"
+    if not where:
+        return f"dicast: {reason}. Make room, and run the same command again."
+    if _is_of_the_store(str(failure.filename)):
+        return f"dicast: {where}{reason}. Set DICAST_HOME to a folder with room that can be written."
+    return f"dicast: {where}{reason}. Give another path, or make room."
+
+
+def _is_of_the_store(name: str) -> bool:
+    """Whether the path is in the folder of models and answers, or is one that it needs."""
+    try:
+        store, path = home().absolute(), Path(name).absolute()
+    except (DicastError, OSError, ValueError):
+        return False
+    return store.is_relative_to(path) or path.is_relative_to(store)
 
 
 def _was_printing(failure: BaseException) -> bool:
