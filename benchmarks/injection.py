@@ -39,7 +39,6 @@ from dicast.data import Case, Judged, Winner
 from dicast.data.readers import file_digest
 from dicast.data.split import sample
 from dicast.engines.batch import RunFolder, read_manifest, read_verdicts, run_cases
-from dicast.engines.cache import configure_cache
 from dicast.engines.model_string import DEFAULT_MODEL
 from dicast.errors import DeclarationError, DicastError
 from dicast.evaluation import signature_line
@@ -371,7 +370,6 @@ def run(arguments: argparse.Namespace, attacks: Sequence[Attack]) -> bool:
         "limit": arguments.limit if arguments.seed is not None else None, "max_words": arguments.max_words,
         "margin": arguments.margin,
     }  # fmt: skip
-    configure_cache()
     with RunFolder(arguments.out).locked(), stop_on_interrupt() as stop:
         measure(both, pairs, attacks, identity, margin=arguments.margin, workers=arguments.workers, stop=stop)
     return stop.is_set()

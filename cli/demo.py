@@ -36,7 +36,6 @@ def command(lm: str | None, out: Path, limit: int | None, starts_over: bool, as_
       dicast demo --lm openai/gpt-4o-mini
     """
     from ..data import read_cases
-    from ..engines.cache import configure_cache
     from ..engines.model_string import DEFAULT_MODEL
     from ..engines.models import prepare
     from . import render
@@ -44,7 +43,6 @@ def command(lm: str | None, out: Path, limit: int | None, starts_over: bool, as_
     options.load_environment()
     model = lm or DEFAULT_MODEL
     started = time.monotonic()
-    configure_cache()
     if starts_over and out.exists():
         import shutil
 

@@ -65,7 +65,7 @@ def _system_line(failure: OSError) -> str:
 
 
 def _is_of_the_store(name: str) -> bool:
-    """Whether the path is in the folder of models and answers, or is one that it needs."""
+    """Whether the path is in the folder of models and answers, or is a parent of it."""
     try:
         store, path = home().absolute(), Path(name).absolute()
     except (DicastError, OSError, ValueError):

@@ -251,7 +251,7 @@ def _environment() -> Iterator[CheckItem]:
 
 def _is_writable(folder: Path) -> bool:
     existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
-    return os.access(existing, os.W_OK)
+    return existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
 
 
 def _check_models(lm: str, progress: Progress) -> list[CheckItem]:

@@ -11,7 +11,6 @@ from typing import Any
 
 from ..data import Case, Rejects
 from ..data.split import sample
-from ..engines.cache import configure_cache
 from ..engines.ledger import Budget
 from ..engines.models import default_workers, prepare
 from ..engines.pace import IN_FLIGHT, Pace
@@ -34,7 +33,6 @@ def admit_models(judge: StagedModule, *, trust: bool, progress: Progress) -> Non
 
 def prepare_models(judge: StagedModule, *others: str, progress: Progress) -> None:
     """Make the models of a judge's stages, and `others`, ready before the first case."""
-    configure_cache()
     for model in models_of(judge, others):
         prepare(model, progress.download)
 

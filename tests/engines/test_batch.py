@@ -340,25 +340,3 @@ def test_two_servers_of_one_model_name_do_not_share_answers():
             dicast.judge("direct", lm=f"openai/same@{server.url}", evidence="pairwise", order="one")(case)
             asked.append(server.request_counts.total())
     assert asked == [1, 1]
-
-
-def test_the_answer_cache_holds_few_answers_in_memory_and_reads_no_code(tmp_path):
-    code = (
-        "import dspy, pickle\n"
-        "from dicast.engines.cache import configure_cache\n"
-        "configure_cache()\n"
-        "assert dspy.cache.memory_cache.maxsize == 10_000\n"
-        "class Evil:\n"
-        "    def __reduce__(self): return (print, ('code ran',))\n"
-        "dspy.cache.put({'a': 1}, {'plain': 'data'})\n"
-        "dspy.cache.reset_memory_cache()\n"
-        "assert dspy.cache.get({'a': 1}) == {'plain': 'data'}\n"
-        "key = dspy.cache.cache_key({'b': 2})\n"
-        "from diskcache import FanoutCache\n"
-        "FanoutCache(dspy.cache.disk_cache_dir, shards=16).set(key, Evil())\n"
-        "assert dspy.cache.get({'b': 2}) is None\n"
-    )
-    environment = os.environ | {"DSPY_CACHEDIR": str(tmp_path)}
-    result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
-    assert result.returncode == 0, result.stderr
-    assert "code ran" not in result.stdout
