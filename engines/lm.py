@@ -152,6 +152,8 @@ class MeteredLM(dspy.LM):
         store: where; by default that of the user (`default_store`).
     """
 
+    uses_dspy_cache = False
+
     def __init__(
         self,
         identity: str,

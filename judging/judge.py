@@ -96,7 +96,7 @@ class Judge(StagedModule):
         return self.decide(case, self.assess(case))
 
     async def aforward(self, case: Case) -> Verdict:
-        """`forward` in a thread: sync and async calls then share DSPy's cache, whose keys differ between the two."""
+        """`forward` in a thread."""
         return await asyncio.to_thread(self, case)
 
     def assess(self, case: Case) -> Verdict:

@@ -25,6 +25,7 @@ from ..data.refusal_detection import is_refusal
 from ..engines.adapter import CompactAdapter
 from ..engines.answer_parsing import PlainAdapter
 from ..engines.answers_used import answers_of_judgment
+from ..engines.dspy_cache import guarded
 from ..engines.ledger import stage_of_calls
 from ..engines.models import get_lm
 from ..engines.parallel import concurrently
@@ -143,7 +144,7 @@ class Stage(dspy.Module):
         lm = self.ask.lm or (get_lm(self.model, trusted=self.trusted) if self.model else dspy.settings.lm)
         if lm is None:
             raise ModelError(f"stage {self.role!r}: no LM is bound. Give --lm, or call judge.bind('provider/model').")
-        return lm
+        return guarded(lm)
 
     def use(self, model: str, *, trusted: bool = True) -> None:
         """Be answered by this model.

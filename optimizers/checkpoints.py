@@ -1,8 +1,8 @@
 """Checkpoints of a compilation: one JSON file per step, written atomically, so that a kill loses at most a step.
 
-Evidence within a step is stored in its run folder, and calls in DSPy's cache, so repeating a step costs little. A step
-that a budget or a failing server interrupted is provisional, and so are the steps after it: their files are written
-when the judge has been tested, so that until then the next session continues the interrupted step.
+Evidence within a step is stored in its run folder, and answers in the answer store, so repeating a step costs little.
+A step that a budget or a failing server interrupted is provisional, and so are the steps after it: their files are
+written when the judge has been tested, so that until then the next session continues the interrupted step.
 """
 
 import json

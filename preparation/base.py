@@ -28,7 +28,7 @@ class Preparation(StagedModule):
         return self.prepare(case)
 
     async def aforward(self, case: Case) -> Case:
-        """A call in a thread: sync and async calls then share DSPy's cache, whose keys differ between the two."""
+        """A call in a thread."""
         return await asyncio.to_thread(self, case)
 
     def prepare(self, case: Case) -> Case:

@@ -23,7 +23,7 @@ from ..engines.models import prepare as prepare_model
 from ..engines.odd_cases import LenientJudge, failure_of
 from ..engines.pace import paced
 from ..engines.parallel import stream
-from ..errors import DataError, DeclarationError, DicastError, ModelError, install_hint
+from ..errors import DataError, DeclarationError, DicastError, ModelError, NoTokenProbabilities, install_hint
 from ..evaluation import Evaluation, evaluate
 from ..evaluation.drift import Drift, accuracy_estimate
 from ..judging import Judge
@@ -259,7 +259,7 @@ def _check_models(lm: str, progress: Progress) -> list[CheckItem]:
     for model in sorted(set(Roles.parse(lm).values())):
         try:
             prepare_model(model, progress.download)
-            items.append(CheckItem(f"model {model}", True, _answer(get_lm(model))))
+            items.append(CheckItem(f"model {model}", True, _answer(get_lm(model, cache=False))))
         except DicastError as error:
             items.append(CheckItem(f"model {model}", False, str(error)))
     return items
@@ -282,7 +282,7 @@ def _answer(lm: Any) -> str:
                 readout="probability", request="2 + 2?", response_a="4", response_b="5", aspect="correctness"
             )
             probabilities = f"token probabilities yes (coverage {read.coverage:.2f})"
-        except ModelError:
+        except (ModelError, NoTokenProbabilities):
             probabilities = "token probabilities no: use --readout generate"
     return f"answers ({answer!r} to 'which is smaller: first 2, second 7'); {probabilities}"
 

@@ -59,7 +59,7 @@ def texts(count: int) -> list[dict[str, str]]:
 
 
 def case(count: int = 2, **fields: Any) -> Case:
-    """A case that no other test asks about: DSPy's cache is one for the whole process."""
+    """A case that no other test asks about: the answer store is one for the whole process."""
     return Case(**({"id": "c", "query": f"Question {next(unique)}?", "candidates": texts(count)} | fields))
 
 
