@@ -18,6 +18,7 @@ from .text import SAVE, not_utf8, read_text
 MOST_NESTING = 100  # lists and objects inside one another; what nests deeper breaks programs that recurse
 MOST_BITS = 1000  # of a whole number, some 300 digits: a longer one is no float
 HALF = re.compile(r"\\u[dD][89a-fA-F]")  # an escape of half of a UTF-16 pair; both halves of an emoji, too
+PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F]")
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 _Path = tuple[()] | tuple[Any, object]  # the path of the value around, and the key or index in it
@@ -76,9 +77,15 @@ def load_json(text: str | bytes, *, nan: bool = False) -> Any:
         raise JsonError(_too_deep()) from None
     except ValueError:  # Python refuses whole numbers of more than 4,300 digits
         raise JsonError("is not JSON that can be read (a whole number of thousands of digits)") from None
-    if is_suspect or text.count("[") + text.count("{") > MOST_NESTING or HALF.search(text):
+    if is_suspect or text.count("[") + text.count("{") > MOST_NESTING or _has_half(text):
         check(value)
     return value
+
+
+def _has_half(text: str) -> bool:
+    """Whether a text may have an escape without its other half; a backslash that is escaped makes it uncertain."""
+    halves = len(HALF.findall(text))
+    return halves > 0 and ("\\\\" in text or halves != 2 * len(PAIR.findall(text)))
 
 
 def check(value: Any, *, finite: bool = False) -> None:
