@@ -12,12 +12,15 @@
 """
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..data.lines import lines_of
 from ..errors import DataError
+from ..parsing import json_lines, parse_json, read_text
+
+AGAIN = "Copy the file again."
 
 Paths = Sequence[Path]
 Rows = Iterator[dict[str, Any]]
@@ -29,24 +32,15 @@ def jsonl(path: Path) -> Rows:
     Raises:
         DataError: a line is not a JSON object.
     """
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except ValueError as error:  # not JSON, or not UTF-8
-                raise DataError(f"{path} line {number}: not JSON ({error}). Copy the file again.") from None
-            if not isinstance(row, dict):
-                raise DataError(
-                    f"{path} line {number}: a JSON {type(row).__name__}, not an object. Copy the file again."
-                )
-            yield row
+    for _, row in json_lines(lines_of(path), str(path), advice=AGAIN):
+        yield row
 
 
 def json_list(path: Path) -> list[dict[str, Any]]:
-    """The objects of a file that is one JSON array."""
-    items: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    """The objects of a file that is one JSON array; raises DataError for anything else."""
+    items = parse_json(read_text(path, advice=AGAIN), str(path), advice=AGAIN, nan=True)
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise DataError(f"{path}: is not a list of JSON objects. {AGAIN}")
     return items
 
 

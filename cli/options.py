@@ -1,7 +1,6 @@
 """Options that several commands share, and what they are parsed into."""
 
 import dataclasses
-import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,6 +10,7 @@ from click.shell_completion import CompletionItem
 
 from ..data import rows
 from ..data.rows import Scale
+from ..parsing import JsonError, load_json
 from .dotenv_file import load_environment as load_environment
 from .output import print_json as print_json
 
@@ -80,8 +80,8 @@ def parse_settings(_: click.Context, __: click.Parameter, texts: tuple[str, ...]
         if not name or not equals:
             raise click.BadParameter(f"--set {text!r}: write NAME=VALUE.")
         try:
-            settings[name] = json.loads(value)
-        except json.JSONDecodeError:
+            settings[name] = load_json(value)
+        except JsonError:
             settings[name] = value
     return settings
 

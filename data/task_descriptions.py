@@ -8,11 +8,10 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-import yaml
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from ..errors import DeclarationError
-from ..parsing import explain
+from ..parsing import parse_record, parse_yaml, read_yaml
 from .case import NonEmpty, Record
 
 OVERALL = "overall quality"
@@ -80,17 +79,10 @@ def task(described: str) -> Task:
 def presets() -> dict[str, Task]:
     """The tasks that the package knows, by name."""
     text = files(__package__).joinpath("tasks.yaml").read_text(encoding="utf-8")
-    return {name: Task.model_validate(task) for name, task in yaml.safe_load(text).items()}
+    return {name: Task.model_validate(task) for name, task in parse_yaml(text, "tasks.yaml").items()}
 
 
 def _from_file(path: Path) -> Task:
-    try:
-        described = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DeclarationError(f"task {path}: cannot be read ({error.strerror}). Give a file with `wording`.") from None
-    except (yaml.YAMLError, ValueError) as error:  # not YAML, not UTF-8, or an impossible date
-        raise DeclarationError(f"task {path}: not YAML ({' '.join(str(error).split())}).") from None
-    try:
-        return Task.model_validate(described)
-    except ValidationError as error:
-        raise DeclarationError(f"task {path}: {explain(error)} It needs `wording` and may list `aspects`.") from None
+    described = read_yaml(path, f"task {path}", error=DeclarationError, advice="Give a file with `wording`.")
+    advice = "It needs `wording` and may list `aspects`."
+    return parse_record(Task, described, f"task {path}", error=DeclarationError, advice=advice)

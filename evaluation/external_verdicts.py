@@ -19,6 +19,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, PlainValidator,
 
 from ..data import Judged, Scores, Winner
 from ..data.case import MOST_SCORE, Label, Letter
+from ..data.lines import lines_of
 from ..data.rows import bad_row
 from ..errors import DataError
 from ..parsing import parse_object, shown
@@ -97,11 +98,7 @@ def read_external_verdicts(path: Path, where: Mapping[str, str] | None = None) -
     Raises:
         DataError: a row that is no verdict (file, line, field, value), or rows of several judges or settings.
     """
-    try:
-        with path.open("rb") as file:
-            yield from external_verdicts(str(path), file, where)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror}). Give a run folder or a .jsonl file.") from None
+    yield from external_verdicts(str(path), lines_of(path), where)
 
 
 def external_verdicts(

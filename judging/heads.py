@@ -10,19 +10,30 @@ A head is applied after the judge and needs no call. The verdict of a swapped pa
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
 from ..data import Case, Verdict
-from ..data.case import Letter, Record
+from ..data.case import MOST_SCORE, Letter, Record
 from ..errors import DeclarationError
 from .aggregate import best
 from .calibration_features import impute, option_features, pair_features, text_features
 
 THRESHOLDS = (-8.0, 3.0)  # log t: at margin 0 between 0.017 % and all but 4e-9 are ties, and nothing overflows
-Knots = tuple[tuple[float, float], ...]  # (x, y), x rising: linear between, constant beyond
+Bounded = Annotated[float, Field(ge=-MOST_SCORE, le=MOST_SCORE)]  # so that sums of products stay floats
+
+
+def _rising(knots: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
+    if any(x > later for (x, _), (later, _) in pairwise(knots)):
+        raise ValueError("the knots' x must rise")
+    return knots
+
+
+# (x, y), x rising: linear between, constant beyond
+Knots = Annotated[tuple[tuple[Bounded, Bounded], ...], AfterValidator(_rising)]
 
 
 class _WeightedHead(Record):
@@ -32,7 +43,7 @@ class _WeightedHead(Record):
 
     fitted: str = Field(default="", description="the features, penalty and steps that cross-fitting chose")
     n: int = Field(default=0, description="labelled cases it was fitted to")
-    weights: dict[str, float] = Field(default={}, description="feature name -> weight, per unit of the feature")
+    weights: dict[str, Bounded] = Field(default={}, description="feature name -> weight, per unit of the feature")
 
     def describe(self) -> list[tuple[str, str]]:
         """What the head learned, as (name, text) pairs."""
@@ -44,11 +55,11 @@ class PairHead(_WeightedHead):
     """A head for pairs: an ordered logit of the margin, with a tie threshold that depends on the case."""
 
     kind: Literal["pair"] = "pair"
-    intercept: float | None = Field(
+    intercept: Bounded | None = Field(
         default=None, description="constant of the log tie threshold; None: no annotator ever labelled a tie"
     )
-    threshold: dict[str, float] = Field(default={}, description="weights of the log tie threshold, by even feature")
-    typical: float | None = Field(
+    threshold: dict[str, Bounded] = Field(default={}, description="weights of the log tie threshold, by even feature")
+    typical: Bounded | None = Field(
         default=None, description="median log tie threshold of the cases it was fitted to; None: not known"
     )
     knots: Knots = Field(default=(), description="points of a piecewise linear map of the margin's absolute value")
@@ -97,10 +108,10 @@ class ScoreHead(_WeightedHead):
     """A head for single texts: a linear model of the score, mapped by the knots and clipped to the human scale."""
 
     kind: Literal["score"] = "score"
-    intercept: float = Field(description="constant of the linear model")
+    intercept: Bounded = Field(description="constant of the linear model")
     knots: Knots = Field(default=(), description="points of a piecewise linear map of the score")
-    lo: float = Field(description="lowest score of the human scale")
-    hi: float = Field(description="highest score of the human scale")
+    lo: Bounded = Field(description="lowest score of the human scale")
+    hi: Bounded = Field(description="highest score of the human scale")
 
     def __call__(self, case: Case, verdict: Verdict) -> Verdict:
         """The verdict with the score on the human scale, without a certainty."""

@@ -6,6 +6,9 @@ from typing import Any
 
 from dspy.predict.parameter import Parameter
 
+from ..data.case import MOST_SCORE, encodable
+from ..parsing import shown
+
 MOST_SEARCHED = 5  # values that a search tries where a parameter names none
 
 SearchValues = Sequence[Any] | Callable[[Any], Sequence[Any]]
@@ -60,17 +63,14 @@ class HParam(Parameter):
         return self._implied is not None and self.value == self._implied
 
     def _checked(self, value: Any) -> Any:
-        if self.choices is not None and value not in self.choices:
-            listed = (
-                f"{self.choices[0]} to {self.choices[-1]}"
-                if len(self.choices) > 30
-                else ", ".join(map(str, self.choices))
-            )
-            raise ValueError(f"must be one of {listed}, got {value!r}")
+        if self.choices is not None:
+            return _choice(self.choices, value)
         if self.is_text:
-            return str(value)
-        if self.choices is None and (isinstance(value, bool) or not isinstance(value, int | float)):
-            raise ValueError(f"must be a number, got {value!r}")
+            return encodable(str(value))
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError(f"must be a number, got {shown(value)}")
+        if not -MOST_SCORE <= value <= MOST_SCORE:
+            raise ValueError(f"must be a number between -{MOST_SCORE:g} and {MOST_SCORE:g}, got {shown(value)}")
         if self.least is not None and not value >= self.least:
             raise ValueError(f"must be at least {self.least:g}, got {value!r}")
         if self.most is not None and not value <= self.most:
@@ -110,3 +110,11 @@ class HParam(Parameter):
 
     def load_state(self, state: dict[str, Any], **_: Any) -> None:
         self.set(state["value"])
+
+
+def _choice(choices: Sequence[Any], value: Any) -> Any:
+    """The choice that equals the value, so that 3.0 of a file is the whole number 3."""
+    if value in choices:
+        return choices[choices.index(value)]
+    listed = f"{choices[0]} to {choices[-1]}" if len(choices) > 30 else ", ".join(map(str, choices))
+    raise ValueError(f"must be one of {listed}, got {shown(value)}")

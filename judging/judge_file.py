@@ -12,7 +12,7 @@ import platform
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, ValidationError
 
@@ -21,7 +21,7 @@ from ..data.case import Record
 from ..engines.jsonl import write_whole
 from ..errors import DeclarationError
 from ..evaluation.drift import RecordedAccuracy, read_accuracy
-from ..parsing import explain
+from ..parsing import decode, explain, parse_json, read_bytes, shown
 from .judge import Judge
 from .judge_file_upgrade import renamed_training, upgraded
 from .judge_record import JudgeRecord, as_json, from_record, same_structure, to_record
@@ -101,15 +101,9 @@ def read(path: Path | str) -> JudgeFile:
         DeclarationError: no such file, a truncated or wrongly edited file, or an unknown format.
     """
     who = f"judge file {path}"
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise DeclarationError(
-            f"{who}: cannot be read ({error.strerror}). Give a file that ends in {JUDGE_SUFFIX}."
-        ) from None
-    except UnicodeDecodeError:
-        raise DeclarationError(f"{who}: is not text. Give a file that ends in {JUDGE_SUFFIX}.") from None
-    return _parsed(text, who)
+    advice = f"Give a file that ends in {JUDGE_SUFFIX}."
+    raw = read_bytes(Path(path), error=DeclarationError, advice=advice)
+    return _parsed(decode(raw, who, error=DeclarationError, advice=advice), who)
 
 
 def load(path: Path | str, *, lm: str | None = None) -> Judge:
@@ -135,17 +129,15 @@ def versions() -> dict[str, str]:
 
 
 def _parsed(text: str, who: str) -> JudgeFile:
-    try:
-        content = json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        raise DeclarationError(f"{who}: is not JSON ({error}): truncated, or edited. Save the judge again.") from None
+    advice = "Was it truncated, or edited? Save the judge again."
+    content = parse_json(text, who, error=DeclarationError, advice=advice)
     if not isinstance(content, dict) or "format" not in content:
         raise DeclarationError(f"{who}: field 'format' is missing, so it is no judge file. dicast compile writes one.")
-    if content["format"] not in (1, FORMAT):
+    if content["format"] not in (1, FORMAT) or isinstance(content["format"], bool | float):
         writers = content.get("versions")
         writer = writers.get("dicast", "another version") if isinstance(writers, dict) else "another version"
         raise DeclarationError(
-            f"{who}: format {content['format']!r} was written by dicast {writer}, and dicast {__version__} reads "
+            f"{who}: format {shown(content['format'])} was written by dicast {writer}, and dicast {__version__} reads "
             f"formats 1 and {FORMAT}. Use the dicast that wrote it, or compile anew."
         )
     is_old = content["format"] != FORMAT
@@ -156,7 +148,3 @@ def _parsed(text: str, who: str) -> JudgeFile:
         return file.model_copy(update={"judge": upgraded(file.judge), "training": renamed_training(file.training)})
     except ValidationError as error:
         raise DeclarationError(f"{who}: {explain(error)} Fix the field, or save the judge again.") from None
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")

@@ -30,6 +30,7 @@ from .registry import YAML_SUFFIXES, new_judge
 from .stage import Stage
 from .yaml_judge import JudgeDeclaration, YamlJudge
 
+MOST_MEMBERS = 200  # of a panel or a cascade, with those of its members
 COMPOSITES: dict[str, type[Panel | Cascade]] = {Panel.name: Panel, Cascade.name: Cascade}
 
 
@@ -93,6 +94,10 @@ def from_record(record: JudgeRecord, who: str) -> Judge:
     Raises:
         DeclarationError: the program is not installed, or the record does not fit it.
     """
+    if (count := _count(record)) > MOST_MEMBERS:
+        raise DeclarationError(
+            f"{who}: field 'judge.members' names {count:,} judges; at most {MOST_MEMBERS} are built."
+        )
     try:
         return _filled(record)
     except DicastError as error:
@@ -106,6 +111,11 @@ def default_record(taught: JudgeRecord) -> JudgeRecord:
         DeclarationError: the program is not installed.
     """
     return to_record(default_judge(taught), lm=None)
+
+
+def _count(record: JudgeRecord) -> int:
+    """The judges of a record: itself, its members and theirs."""
+    return 1 + sum(map(_count, record.members))
 
 
 def _filled(record: JudgeRecord) -> Judge:
@@ -227,7 +237,7 @@ def _fill_learned(judge: Judge, record: JudgeRecord) -> None:
 def _same(field: str, ours: Iterable[str], theirs: Iterable[str]) -> None:
     if set(ours) != set(theirs):
         raise DeclarationError(
-            f"field 'judge.{field}' names {', '.join(theirs) or 'none'}, and the program has "
+            f"field 'judge.{field}' names {', '.join(theirs)[:300] or 'none'}, and the program has "
             f"{', '.join(ours) or 'none'}. Use the dicast that wrote it, or compile anew."
         )
 

@@ -3,24 +3,25 @@
 Each criterion is a separate question; all are asked concurrently and merged by weight.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import dspy
-import yaml
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from ..data import Case, Verdict
-from ..data.case import NonEmpty, Record, Text
+from ..data.case import MOST_SCORE, NonEmpty, Record, Text
 from ..data.rows import parse_scale
 from ..engines.parallel import concurrently
 from ..errors import DeclarationError
-from ..parsing import explain
+from ..parsing import explain, read_yaml
 from .answer_types import MOST_LEVELS
 from .delimiters import constant
 from .signature_judge import PAIR, SCORES, SINGLE, SignatureJudge
 
+MOST_CRITERIA = 1_000
 MOST_SCORES = 101  # 0..100; every score is listed in the schema of the answer
 NEEDS = "It needs `judges`, `instructions` and `criteria`; `scale` or `levels` for texts (docs/your-own-judge.md)."
 
@@ -30,7 +31,7 @@ class WeightedCriterion(Record):
 
     name: NonEmpty = Field(description="the quality, in a few words")
     description: Text = Field(default="", description="what it means")
-    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False, description="relative to the other criteria")
+    weight: float = Field(default=1.0, gt=0, le=MOST_SCORE, description="relative to the other criteria")
 
     @model_validator(mode="before")
     @classmethod
@@ -48,7 +49,9 @@ class JudgeDeclaration(Record):
     name: NonEmpty = Field(description="the judge's name in verdicts and messages")
     judges: Literal["pairs", "texts"] = Field(description="what it judges; texts are scored one at a time")
     instructions: NonEmpty = Field(description="the task, in words")
-    criteria: tuple[WeightedCriterion, ...] = Field(min_length=1, description="each is a separate question")
+    criteria: tuple[WeightedCriterion, ...] = Field(
+        min_length=1, max_length=MOST_CRITERIA, description="each is a separate question"
+    )
     scale: tuple[int, int] | None = Field(default=None, description="the lowest and the highest score")
     levels: Annotated[tuple[NonEmpty, ...], Field(min_length=2, max_length=MOST_LEVELS)] | None = Field(
         default=None, description="names of the scores 1, 2, ..., in place of `scale`"
@@ -59,7 +62,7 @@ class JudgeDeclaration(Record):
     readout: Literal["generate", "probability"] = Field(default="generate", description="how the answer is read")
     order: Literal["one", "both"] = Field(default="both", description="the orders in which a pair is shown")
     tie_threshold: float = Field(
-        default=0.0, ge=0, allow_inf_nan=False, description="margins up to this are ties, in points or log-odds"
+        default=0.0, ge=0, le=MOST_SCORE, description="margins up to this are ties, in points or log-odds"
     )
 
     @field_validator("scale", mode="before")
@@ -88,7 +91,7 @@ class JudgeDeclaration(Record):
                 "use readout: generate, or a shorter scale"
             )
         names = [criterion.name.casefold() for criterion in self.criteria]
-        twice = next((name for name in names if names.count(name) > 1), None)
+        twice = next((name for name, count in Counter(names).items() if count > 1), None)
         if twice:
             raise ValueError(f"criterion {twice!r} is there twice; keep one of them")
         return self
@@ -133,12 +136,7 @@ def read_judge(path: str) -> YamlJudge:
     Raises:
         DeclarationError: the file cannot be read, is not YAML, or declares no judge.
     """
-    try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DeclarationError(f"judge {path}: cannot be read ({error.strerror}). Give a YAML file.") from None
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: not UTF-8, or a date that is none
-        raise DeclarationError(f"judge {path}: not YAML ({' '.join(str(error).split())}). Fix the file.") from None
+    content = read_yaml(Path(path), f"judge {path}", error=DeclarationError, advice="Give a YAML file.")
     if not isinstance(content, Mapping):
         raise DeclarationError(f"judge {path}: holds no fields. {NEEDS}")
     try:

@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from ..data.case import Record
 from ..engines.ledger import Budget
 from ..errors import DeclarationError
-from ..parsing import explain
+from ..parsing import parse_record, read_yaml
 from ..registry import Registry
 from .structure.pareto import Prefer
 
@@ -134,14 +134,7 @@ def read_recipe(path: Path, **changed: Any) -> Recipe:
     Raises:
         DeclarationError: no such file, no YAML mapping, or a field that is unknown or out of range.
     """
-    import yaml
-
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except OSError as error:
-        raise DeclarationError(f"recipe {path}: cannot be read ({error.strerror}). Give a YAML file.") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DeclarationError(f"recipe {path}: not YAML ({' '.join(str(error).split())}). Fix it.") from None
+    content = read_yaml(path, f"recipe {path}", error=DeclarationError, advice="Give a YAML file.") or {}
     if not isinstance(content, dict):
         raise DeclarationError(f"recipe {path}: holds a {type(content).__name__}, not fields. Write NAME: VALUE lines.")
     return recipe(f"recipe {path}", content | changed)
@@ -149,7 +142,4 @@ def read_recipe(path: Path, **changed: Any) -> Recipe:
 
 def recipe(who: str, values: dict[str, Any]) -> Recipe:
     """A recipe of these fields; raises DeclarationError for a field that is unknown or out of range."""
-    try:
-        return Recipe.model_validate(values)
-    except ValidationError as error:
-        raise DeclarationError(f"{who}: {explain(error)}") from None
+    return parse_record(Recipe, values, who, error=DeclarationError)

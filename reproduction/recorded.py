@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from ..data.rows import bad_row
+from ..data.lines import lines_of
 from ..errors import DataError
+from ..parsing import parse_record_json
 
 Letter = Literal["a", "b", "tie"]
 
@@ -56,18 +57,10 @@ def read(path: Path, kind: type[Kind]) -> Iterator[Kind]:
         DataError: the file cannot be read, holds no row, or a row is damaged (file, line, field, value).
     """
     line = 0
-    try:
-        with path.open("rb") as file:
-            for number, raw in enumerate(file, start=1):
-                if not raw.strip():
-                    continue
-                try:
-                    yield kind.model_validate_json(raw)
-                except ValidationError as error:
-                    raise bad_row(str(path), number, error) from None
-                line = number
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror}). Give a folder of recorded judgments.") from None
+    for number, raw in enumerate(lines_of(path), start=1):
+        if raw.strip():
+            yield parse_record_json(kind, raw, f"{path} line {number}")
+            line = number
     if not line:
         raise DataError(f"{path}: there are no rows in it. Copy it again.")
 

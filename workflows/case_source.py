@@ -222,14 +222,18 @@ def json_row(who: str, number: int, row: Any) -> str:
     Raises:
         DataError: neither a mapping nor a record, or a value that JSON cannot hold.
     """
-    if isinstance(row, Record):
-        return row.model_dump_json()
-    if not isinstance(row, Mapping):
+    if not isinstance(row, Mapping | Record):
         raise DataError(f"{who}, row {number}: a {type(row).__name__} is not a row. Give dicts.")
     try:
+        if isinstance(row, Record):
+            return row.model_dump_json()
         values = {str(name): value for name, value in row.items() if not _is_missing(value)}
-        return json.dumps(values, ensure_ascii=False, allow_nan=False, default=_json_value)
-    except (TypeError, ValueError) as error:
+        text = json.dumps(values, ensure_ascii=False, allow_nan=False, default=_json_value)
+        text.encode()
+        return text
+    except UnicodeEncodeError:
+        raise DataError(f"{who}, row {number}: a text holds half of a UTF-16 pair. Repair the text.") from None
+    except (TypeError, ValueError, RecursionError) as error:
         raise DataError(f"{who}, row {number}: {error}. Give texts, numbers, lists and dicts.") from None
 
 

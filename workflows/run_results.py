@@ -6,12 +6,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ValidationError
-
 from ..data import Judged, Usage
 from ..data.readers import file_digest
 from ..engines.batch import read_manifest, read_verdicts
-from ..errors import DataError, DeclarationError, RunError
+from ..errors import DeclarationError, RunError
 from ..evaluation import RunArrays, run_arrays
 from ..evaluation import compare as compare_arrays
 from ..evaluation import evaluate as evaluate_arrays
@@ -19,11 +17,12 @@ from ..evaluation.external_verdicts import external_verdicts, read_external_verd
 from ..evaluation.metric import THRESHOLD
 from ..evaluation.results import Branch, Evaluation, Measure, RunComparison
 from ..evaluation.sections import section_title
-from ..parsing import explain
+from ..parsing import parse_record_json
 from .branch_ablation import sweep
 from .case_source import CaseSource, json_row, rows_of
 from .coverage import Coverage
 
+ROWS_OF_A_RUN = "Give the rows of Run.to_dicts()."
 Status = Literal["complete", "stopped", "budget"]
 
 
@@ -217,11 +216,12 @@ def _verdicts(rows: Any, where: Mapping[str, str] | None) -> list[Judged]:
     lines = [row if isinstance(row, Judged) else json_row("evaluate", n, row) for n, row in enumerate(listed, start=1)]
     if any(isinstance(row, Mapping) and "case_id" not in row for row in listed):
         return list(external_verdicts("evaluate", map(str, lines), where))
-    try:
-        return [line if isinstance(line, Judged) else Judged.model_validate_json(line) for line in lines]
-    except ValidationError as error:
-        reason = explain(error).removesuffix(".")
-        raise DataError(f"evaluate: a row is not a verdict ({reason}). Give the rows of Run.to_dicts().") from None
+    return [
+        line
+        if isinstance(line, Judged)
+        else parse_record_json(Judged, line, f"evaluate: row {number} is not a verdict", advice=ROWS_OF_A_RUN)
+        for number, line in enumerate(lines, start=1)
+    ]
 
 
 def _evaluate_list(verdicts: list[Judged], **options: Any) -> Evaluation:

@@ -1,5 +1,6 @@
 """FairEval, also called Vicuna-80 (Wang et al. 2024, arXiv 2305.17926)."""
 
+from ...parsing import read_text
 from ..public_set import PublicSet, pinned_files, register
 from ..rows import Paths, Rows, jsonl, pairwise_row
 
@@ -15,7 +16,7 @@ def read_faireval(paths: Paths) -> Rows:
     """Four files in step: questions, ChatGPT's answers (a), Vicuna's answers (b), one verdict a line."""
     letters = {"CHATGPT": "a", "VICUNA13B": "b", "TIE": "tie"}
     questions, first, second = (list(jsonl(path)) for path in paths[:3])
-    verdicts = paths[3].read_text(encoding="utf-8").split()
+    verdicts = read_text(paths[3], advice="Copy the file again.").split()
     meta = {"system_a": "gpt-3.5-turbo", "system_b": "vicuna-13b"}
     for question, a, b, verdict in zip(questions, first, second, verdicts, strict=True):
         name = f"faireval/{question['question_id']}"
