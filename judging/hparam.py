@@ -1,13 +1,13 @@
 """A structural parameter of a judge: saved in its state, searched by a structure search, kept by prompt optimizers."""
 
 import copy
+import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dspy.predict.parameter import Parameter
 
 from ..data.case import MOST_SCORE, encodable
-from ..parsing import shown
 
 MOST_SEARCHED = 5  # values that a search tries where a parameter names none
 
@@ -68,13 +68,13 @@ class HParam(Parameter):
         if self.is_text:
             return encodable(str(value))
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ValueError(f"must be a number, got {shown(value)}")
+            raise ValueError(f"must be a number, got {reprlib.repr(value)}")
         if not -MOST_SCORE <= value <= MOST_SCORE:
-            raise ValueError(f"must be a number between -{MOST_SCORE:g} and {MOST_SCORE:g}, got {shown(value)}")
+            raise ValueError(f"must be a number between -{MOST_SCORE:g} and {MOST_SCORE:g}, got {reprlib.repr(value)}")
         if self.least is not None and not value >= self.least:
-            raise ValueError(f"must be at least {self.least:g}, got {value!r}")
+            raise ValueError(f"must be at least {self.least:g}, got {reprlib.repr(value)}")
         if self.most is not None and not value <= self.most:
-            raise ValueError(f"must be at most {self.most:g}, got {value!r}")
+            raise ValueError(f"must be at most {self.most:g}, got {reprlib.repr(value)}")
         return value
 
     def set(self, value: Any) -> None:
@@ -117,4 +117,4 @@ def _choice(choices: Sequence[Any], value: Any) -> Any:
     if value in choices:
         return choices[choices.index(value)]
     listed = f"{choices[0]} to {choices[-1]}" if len(choices) > 30 else ", ".join(map(str, choices))
-    raise ValueError(f"must be one of {listed}, got {shown(value)}")
+    raise ValueError(f"must be one of {listed}, got {reprlib.repr(value)}")

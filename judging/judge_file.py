@@ -21,7 +21,7 @@ from ..data.case import Record
 from ..engines.jsonl import write_whole
 from ..errors import DeclarationError
 from ..evaluation.drift import RecordedAccuracy, read_accuracy
-from ..parsing import decode, explain, parse_json, read_bytes, shown
+from ..parsing import explain, parse_json, read_text, shown
 from .judge import Judge
 from .judge_file_upgrade import renamed_training, upgraded
 from .judge_record import JudgeRecord, as_json, from_record, same_structure, to_record
@@ -102,8 +102,7 @@ def read(path: Path | str) -> JudgeFile:
     """
     who = f"judge file {path}"
     advice = f"Give a file that ends in {JUDGE_SUFFIX}."
-    raw = read_bytes(Path(path), error=DeclarationError, advice=advice)
-    return _parsed(decode(raw, who, error=DeclarationError, advice=advice), who)
+    return _parsed(read_text(Path(path), who, error=DeclarationError, advice=advice), who)
 
 
 def load(path: Path | str, *, lm: str | None = None) -> Judge:

@@ -136,7 +136,9 @@ def read_judge(path: str) -> YamlJudge:
     Raises:
         DeclarationError: the file cannot be read, is not YAML, or declares no judge.
     """
-    content = read_yaml(Path(path), f"judge {path}", error=DeclarationError, advice="Give a YAML file.")
+    content = read_yaml(
+        Path(path), f"judge {path}", error=DeclarationError, advice="Give a YAML file, or fix this one."
+    )
     if not isinstance(content, Mapping):
         raise DeclarationError(f"judge {path}: holds no fields. {NEEDS}")
     try:

@@ -134,7 +134,9 @@ def read_recipe(path: Path, **changed: Any) -> Recipe:
     Raises:
         DeclarationError: no such file, no YAML mapping, or a field that is unknown or out of range.
     """
-    content = read_yaml(path, f"recipe {path}", error=DeclarationError, advice="Give a YAML file.") or {}
+    content = (
+        read_yaml(path, f"recipe {path}", error=DeclarationError, advice="Give a YAML file, or fix this one.") or {}
+    )
     if not isinstance(content, dict):
         raise DeclarationError(f"recipe {path}: holds a {type(content).__name__}, not fields. Write NAME: VALUE lines.")
     return recipe(f"recipe {path}", content | changed)

@@ -15,10 +15,13 @@ BYTE_ORDER_MARKS = {
 }
 
 
-def read_bytes(path: Path, *, error: type[DicastError] = DataError, advice: str = "Give another file.") -> bytes:
+def read_bytes(
+    path: Path, where: str = "", *, error: type[DicastError] = DataError, advice: str = "Give another file."
+) -> bytes:
     """The bytes of a small file.
 
     Args:
+        where: begins the message; by default the path.
         error: raised for a file that cannot be read, or has more than 256 MiB.
         advice: ends the message.
     """
@@ -26,20 +29,23 @@ def read_bytes(path: Path, *, error: type[DicastError] = DataError, advice: str 
         with path.open("rb") as file:
             raw = file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as problem:  # ValueError: a NUL in the name
-        raise error(f"{path}: cannot be read ({getattr(problem, 'strerror', None) or problem}). {advice}") from None
+        raise error(
+            f"{where or path}: cannot be read ({getattr(problem, 'strerror', None) or problem}). {advice}"
+        ) from None
     if len(raw) > MOST_BYTES:
-        raise error(f"{path}: has more than {MOST_BYTES >> 20} MiB. {advice}")
+        raise error(f"{where or path}: has more than {MOST_BYTES >> 20} MiB. {advice}")
     return raw
 
 
-def read_text(path: Path, *, error: type[DicastError] = DataError, advice: str = SAVE) -> str:
+def read_text(path: Path, where: str = "", *, error: type[DicastError] = DataError, advice: str = SAVE) -> str:
     """The text of a small file in UTF-8, without a byte order mark.
 
     Args:
+        where: begins the message; by default the path.
         error: raised for a file that cannot be read or decoded.
         advice: ends the message.
     """
-    return decode(read_bytes(path, error=error, advice=advice), str(path), error=error, advice=advice)
+    return decode(read_bytes(path, where, error=error, advice=advice), where or str(path), error=error, advice=advice)
 
 
 def decode(raw: bytes, where: str, *, error: type[DicastError] = DataError, advice: str = SAVE) -> str:

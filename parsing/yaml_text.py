@@ -61,7 +61,7 @@ def parse_yaml(
 
 def read_yaml(path: Path, where: str, *, error: type[DicastError] = DataError, advice: str = SAVE) -> Any:
     """The value of a YAML file; arguments as of `parse_yaml`."""
-    return parse_yaml(read_text(path, error=error, advice=advice), where, error=error, advice=advice)
+    return parse_yaml(read_text(path, where, error=error, advice=advice), where, error=error, advice=advice)
 
 
 def _count(text: str) -> None:

@@ -22,6 +22,7 @@ from pydantic import Field
 from ...data.case import Record
 from ...engines.jsonl import drop_unfinished_line
 from ...errors import DeclarationError, RunError
+from ...parsing import shown
 from .pareto import StructureTrial
 from .racing import Interim
 from .space import Point, Space
@@ -162,10 +163,13 @@ def _opened(optuna: Any, path: Path, identity: dict[str, Any], directions: list[
     try:
         storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(path)))
         study = optuna.create_study(storage=storage, study_name=NAME, directions=directions, load_if_exists=True)
-    except (ValueError, KeyError, TypeError) as error:
-        raise RunError(f"{path}: not a journal of a search ({error}). Delete it, and search again.") from None
-    before = study.user_attrs.get("identity")
-    if before is None and not study.trials:
+        trials, before = study.trials, study.user_attrs.get("identity")
+    except Exception as error:  # Optuna trusts its journal: any type of error comes of lines that are not its own
+        reason = f"{type(error).__name__}: {str(error)[:200]}"
+        raise RunError(f"{path}: not a journal of a search ({reason}). Delete it, and search again.") from None
+    if before is not None and not isinstance(before, dict):
+        raise RunError(f"{path}: its identity is {shown(before)}. Delete it, and search again.")
+    if before is None and not trials:
         study.set_user_attr("identity", identity)
     for name in identity:
         if before is not None and before.get(name) != identity[name]:

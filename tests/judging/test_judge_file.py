@@ -478,7 +478,7 @@ def test_a_field_that_was_edited_wrongly_is_named_in_one_line(changed, told, edi
 def test_a_weight_beyond_all_numbers_is_refused(file):
     save(taught("direct"), file)
     file.write_text(file.read_text().replace('"log_odds": 0.1', '"log_odds": 1e999'))
-    with pytest.raises(DeclarationError, match=r"judge\.head\.pair\.weights\.log_odds.*finite number"):
+    with pytest.raises(DeclarationError, match=r"judge\.head\.weights\.log_odds.*finite number"):
         load(file)
 
 
@@ -488,7 +488,7 @@ def test_a_damaged_file_is_refused_in_one_line(file, edit):
         (whole[: len(whole) // 2], "is not JSON ("),
         ("", "is not JSON ("),
         (whole.replace('"n": 90', '"n": NaN'), "is not JSON (NaN is no JSON number)"),
-        ("[" * 100_000, "is not JSON ("),
+        ("[" * 100_000, "lists and objects are nested more than 100 deep"),
         ("[1, 2]", "field 'format' is missing, so it is no judge file."),
         ('{"judge": {}}', "field 'format' is missing, so it is no judge file."),
     ]:
@@ -498,7 +498,7 @@ def test_a_damaged_file_is_refused_in_one_line(file, edit):
         assert str(error.value).startswith(f"judge file {file}: {told}"), told
         assert "\n" not in str(error.value)
     file.write_bytes(b"\xff\xfe")
-    with pytest.raises(DeclarationError, match="is not text"):
+    with pytest.raises(DeclarationError, match="is UTF-16, not UTF-8"):
         read(file)
     with pytest.raises(DeclarationError, match=r"cannot be read \(No such file or directory\)"):
         read(file.with_name("gone.judge.json"))

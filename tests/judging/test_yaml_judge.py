@@ -206,7 +206,7 @@ def test_a_saved_judge_asks_the_same_prompts(declared, text, readout, tmp_path):
         (LETTERS, "criteria: [{description: x}]\n", "field 'criteria.0.name': Field required."),
         (LETTERS, "criteria: [polite, {name: x, wait: 2}]\n", "field 'criteria.1.wait' is 2: Extra inputs are not"),
         (LETTERS, "criteria: [{name: x, weight: 0}]\n", "field 'criteria.0.weight' is 0: Input should be greater"),
-        (LETTERS, "criteria: [{name: x, weight: .inf}]\n", "field 'criteria.0.weight' is Infinity: Input should be a"),
+        (LETTERS, "criteria: [{name: x, weight: .inf}]\n", 'field "criteria.0.weight": inf is not a finite number.'),
         (LETTERS, "criteria: ['']\n", "field 'criteria.0.name' is \"\": String should have at least 1 character."),
         (LETTERS, "criteria: [polite, Polite]\n", "criterion 'polite' is there twice; keep one of them."),
         (LETTERS + "critera: [x]\n", CRITERIA, "field 'critera' is [\"x\"]: Extra inputs are not permitted."),
@@ -228,8 +228,8 @@ def test_a_saved_judge_asks_the_same_prompts(declared, text, readout, tmp_path):
         (LETTERS + "explain: true\nreadout: probability\n", CRITERIA, "`explain` needs readout: generate;"),
         ("judges: texts\nscale: 0..10\nreadout: probability\n", CRITERIA, "readout: probability reads at most 10 "
          "levels, but `scale` has 11; use readout: generate, or a shorter scale."),
-        ("judges: texts\nbad: [\n", CRITERIA, "not YAML (while parsing a flow node"),
-        ("judges: texts\nname: 2001-99-99\n", CRITERIA, "not YAML (month must be in 1..12). Fix the file."),
+        ("judges: texts\nbad: [\n", CRITERIA, "is not YAML (while parsing a flow node"),
+        ("judges: texts\nname: 2001-99-99\n", CRITERIA, "is not YAML (month must be in 1..12). Give a YAML"),
     ],
 )  # fmt: skip
 def test_a_wrong_declaration_names_file_field_and_value(declared, tmp_path, text, criteria, told):
@@ -242,7 +242,11 @@ def test_a_wrong_declaration_names_file_field_and_value(declared, tmp_path, text
 @pytest.mark.parametrize("content", [b"", b"just words", b"- a list", b"\xff\xfe"])
 def test_a_file_that_declares_nothing_says_what_it_needs(tmp_path, content):
     (tmp_path / "desk.yml").write_bytes(content)
-    told = "not YAML" if content[:1] == b"\xff" else "holds no fields. It needs `judges`, `instructions` and `criteria`"
+    told = (
+        "is UTF-16, not UTF-8"
+        if content[:1] == b"\xff"
+        else "holds no fields. It needs `judges`, `instructions` and `criteria`"
+    )
     with pytest.raises(DeclarationError, match=rf"desk\.yml: {told}"):
         build(str(tmp_path / "desk.yml"))
 

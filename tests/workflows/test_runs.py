@@ -283,7 +283,7 @@ def test_verdicts_in_memory_are_evaluated_as_their_folder_is():
     [
         (None, {}, "evaluate: a NoneType is not a collection of rows"),
         (ROWS, {}, "evaluate line 1: field 'prediction': Field required"),
-        ([{"case_id": "1", "status": "odd"}], {}, "evaluate: a row is not a verdict"),
+        ([{"case_id": "1", "status": "odd"}], {}, "evaluate: row 1 is not a verdict: field .status. is"),
         ([{"id": "1", "prediction": "a"}], {"threshold": 7}, "threshold: 7 is not a certainty"),
     ],
 )
