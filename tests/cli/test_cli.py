@@ -3,13 +3,14 @@
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from dicast.cli import run
+from dicast.cli import COMMANDS, run
 from dicast.judging import PROGRAMS
 from dicast.testing import MockServer
 
@@ -78,7 +79,7 @@ def test_ties_can_be_left_out_and_a_sample_is_drawn_by_seed(elsewhere, capsys):
         (["judge", "--cases", "nowhere.jsonl"], "dicast: --cases nowhere.jsonl: there is no such file."),
         (["judge", "--cases", "nosuchset"], "dicast: --cases nosuchset: no such file and no such set."),
         (["judge", "--cases", "bad.jsonl"], "dicast: bad.jsonl line 2: field 'label' is \"left\". Use a, b or tie."),
-        (["judge", "--cases", "broken.jsonl"], "dicast: broken.jsonl line 1: not JSON ("),
+        (["judge", "--cases", "broken.jsonl"], "dicast: broken.jsonl line 1: is not JSON ("),
         (["judge", "--cases", "pairs.jsonl", "--judge", "fenec"], "dicast: judge 'fenec': there is no such judge."),
         (["judge", "--cases", "pairs.jsonl", "--lm", "local/nothing"], "dicast: local/nothing: no such local model."),
         (["judge", "--cases", "pairs.jsonl", "--lm", "gpt"], "dicast: model 'gpt': a model string has a provider"),
@@ -238,12 +239,14 @@ def test_help_imports_nothing_heavy():
     assert "LLM judges that agree with your people." in result.stdout
 
 
-@pytest.mark.parametrize("command", ["demo", "check", "list", "judge", "models", "data"])
-def test_every_command_has_help_with_an_example(command, capsys):
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example_and_the_exit_codes_that_matter(command, capsys):
     assert run([command, "--help"]) == 0
-    told = capsys.readouterr().out
-    assert "Example:" in told
-    assert f"dicast {command}" in told
+    text = capsys.readouterr().out
+    assert "Example:" in text
+    assert f"dicast {command}" in text
+    if command in ("check", "prepare", "judge", "compile", "cascade", "evaluate", "reproduce"):
+        assert re.search(r"\b[Ee]xit (code )?", text.replace("--min-coverage", "").partition("Options:")[0])
 
 
 def test_a_scoring_run_on_a_native_route_never_imports_litellm(elsewhere):

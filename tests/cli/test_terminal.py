@@ -178,3 +178,18 @@ def test_logs_and_warnings_of_libraries_are_cleaned():
     assert done.returncode == 0, done.stderr
     assert all(part in done.stderr for part in ("WARNING:root:server:", "UserWarning:", "ValueError:", "ERROR:root:"))
     assert_clean(done.stderr)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_any_encoding_of_the_terminal_takes_every_text(tmp_path, encoding):
+    row = {"query": "q", "response_a": "naïve → \U0001f600", "response_b": "x", "label": "a", "system_a": "模型"}
+    (tmp_path / "é→.jsonl").write_text(json.dumps(row) + "\n")
+    environment = {**os.environ, "PYTHONIOENCODING": encoding, "DICAST_HOME": str(tmp_path / "home")}
+    for extra in ([], ["--json"]):
+        arguments = ["judge", "--judge", "longer", "--cases", "é→.jsonl", "--out", "模", *extra]
+        done = subprocess.run(
+            [sys.executable, "-m", "dicast", *arguments],
+            cwd=tmp_path, env=environment, capture_output=True, timeout=60,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout.decode(encoding))["out"] == "模"
