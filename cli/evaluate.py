@@ -71,7 +71,10 @@ def command(
             ]
         options.print_json(dumped)
     else:
-        parts = [*render.evaluation(evaluation), *(part for pair in comparisons for part in render.comparison(pair))]
+        parts = [
+            *render.evaluation(evaluation, of_run=path.is_dir()),
+            *(part for pair in comparisons for part in render.comparison(pair)),
+        ]
         for part in parts:
             render.console.print(part, soft_wrap=isinstance(part, str))
         for check in checked:

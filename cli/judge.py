@@ -89,6 +89,8 @@ def _print_run(run: "Run", as_json: bool) -> None:
         return
     render.console.print(evaluation.signature, style="dim", soft_wrap=True)
     render.console.print(render.summary(evaluation))
+    for warning in render.warning_lines(evaluation):
+        render.console.print(warning)
     render.console.print(f"usage: {render.spent(evaluation.usage)}")
     for line in render.stage_lines(run.usage) if len(run.usage) > 1 else ():
         render.console.print(line, style="dim")

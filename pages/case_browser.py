@@ -199,7 +199,7 @@ def _reading(finding: Finding) -> Reading:
     scores, levels = finding.scores or (), finding.levels or ()
     facts = []
     if finding.coverage is not None:
-        facts.append(f"the options cover {format_value(finding.coverage, 'percent')} of the model's probability")
+        facts.append(f"mass read {format_value(finding.coverage, 'percent')}")
     if finding.certainty is not None:
         facts.append(f"stated certainty {format_value(finding.certainty, 'percent')}")
     return Reading(

@@ -42,7 +42,8 @@ def headline(runs: Sequence[RunReport], lead: LeadMeasure | None) -> Headline:
     if lead is None:
         scored = sum(run.evaluation.scored for run in runs)
         sentence = f"{counted(scored, 'verdict')}; without human labels their accuracy is unknown."
-        return Headline("neutral", "No human labels to compare with", (sentence,))
+        warnings = dict.fromkeys(_sentence(warning) for run in runs for warning in run.evaluation.warnings)
+        return Headline("neutral", "No human labels to compare with", (sentence, *warnings))
     run = next(run for run in runs if run.name == lead.run)
     leads = [other for other in map(lead_measure, runs) if other is not None]
     sentences = [
@@ -50,9 +51,14 @@ def headline(runs: Sequence[RunReport], lead: LeadMeasure | None) -> Headline:
         _baseline(lead),
         _ceiling(lead),
         _unscored(run.evaluation),
+        *map(_sentence, run.evaluation.warnings),
         _best_run(lead, leads),
     ]
     return Headline(*_judgement(lead), tuple(filter(None, sentences)))
+
+
+def _sentence(warning: str) -> str:
+    return f"{warning[:1].upper()}{warning[1:]}"
 
 
 def answers(run: RunReport) -> tuple[PageAnswer, ...]:

@@ -23,18 +23,28 @@ from ..engines.models import prepare as prepare_model
 from ..engines.odd_cases import LenientJudge, failure_of
 from ..engines.pace import paced
 from ..engines.parallel import stream
-from ..errors import DataError, DeclarationError, DicastError, ModelError, NoTokenProbabilities, install_hint
+from ..errors import (
+    DataError,
+    DeclarationError,
+    DicastError,
+    ModelError,
+    NoTokenProbabilities,
+    Unreadable,
+    install_hint,
+)
 from ..evaluation import Evaluation, evaluate
 from ..evaluation.drift import Drift, accuracy_estimate
+from ..evaluation.metrics.mass_read import LITTLE
 from ..judging import Judge
 from ..judging.judge_file import JudgeFile, load, read, versions
 from ..judging.question import Question
+from ..judging.reading_floor import reading_from
 from ..judging.registry import JUDGE_SUFFIX
 from ..judging.stage import Stage
 from ..optimizers.certificates.certificate import CascadeCertificate
 from ..optimizers.certificates.certificate_check import CertificateCheck, check_certificate, read_certificate
 from ..paths import home
-from ..signatures.direct import Prefer
+from ..signatures.direct import Grade, Prefer
 from .case_source import Cases, CaseSource, case_source
 from .judge_spec import JudgeSpec
 from .preflight import admit_models, check_count, exclude_training_cases, pace_of, prepare_models, stored, workers_of
@@ -85,6 +95,7 @@ class DriftReport:
             **self.result.as_dict(),
             "basis": self.basis,
             "unscored": self.evaluation.unscored,
+            "warnings": list(self.evaluation.warnings),
             "changed": list(self.changes),
             "usage": self.evaluation.usage.model_dump(),
         }
@@ -259,7 +270,9 @@ def _check_models(lm: str, progress: Progress) -> list[CheckItem]:
     for model in sorted(set(Roles.parse(lm).values())):
         try:
             prepare_model(model, progress.download)
-            items.append(CheckItem(f"model {model}", True, _answer(get_lm(model, cache=False))))
+            lm = get_lm(model, cache=False)  # the store would answer for a server that is gone
+            writes, (readable, reads) = _writes(lm), _reads(lm)
+            items.append(CheckItem(f"model {model}", readable, f"{writes}; {reads}"))
         except DicastError as error:
             items.append(CheckItem(f"model {model}", False, str(error)))
     return items
@@ -273,18 +286,26 @@ class SmallerNumber(dspy.Signature):
     smaller: Literal["first", "second"] = dspy.OutputField()
 
 
-def _answer(lm: Any) -> str:
-    """The model's answer to one question, and whether its token probabilities can be read."""
+def _writes(lm: Any) -> str:
+    """The model's written answer to a question."""
     with dspy.context(lm=lm):
         answer = Stage(SmallerNumber, "check", max_tokens=64)(first=2, second=7).smaller
-        try:
-            read = Question(Prefer, "check")(
-                readout="probability", request="2 + 2?", response_a="4", response_b="5", aspect="correctness"
-            )
-            probabilities = f"token probabilities yes (coverage {read.coverage:.2f})"
-        except (ModelError, NoTokenProbabilities):
-            probabilities = "token probabilities no: use --readout generate"
-    return f"answers ({answer!r} to 'which is smaller: first 2, second 7'); {probabilities}"
+    return f"answers ({answer!r} to 'which is smaller: first 2, second 7')"
+
+
+def _reads(lm: Any) -> tuple[bool, str]:
+    """Whether letters and levels can be read from the model's token probabilities, and how much of them was read."""
+    question = {"readout": "probability", "request": "2 + 2?", "aspect": "correctness"}
+    try:
+        with dspy.context(lm=lm), reading_from(LITTLE):
+            letter = Question(Prefer, "check")(**question, response_a="4", response_b="5")
+            level = Question(Grade, "check")(**question, response="4")
+    except Unreadable as error:
+        return False, f"token probabilities are of other tokens: {error}"
+    except (ModelError, NoTokenProbabilities) as error:
+        return True, f"token probabilities no: use --readout generate ({error})"
+    masses = [answer.coverage for answer in (letter, level) if answer.coverage is not None]
+    return True, f"token probabilities yes (mass read {min(masses, default=0):.2f})"
 
 
 def _check_cases(source: CaseSource, name: str) -> CheckItem:

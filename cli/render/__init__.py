@@ -5,6 +5,7 @@ from .evaluation import comparison, evaluation, interval_text, number
 from .judgment import judgment, outcome, spent, stage_lines
 from .progress import BarProgress, Compiling, PrepareProgress, RunProgress, download_progress
 from .summary import summary
+from .unscored import warning_lines
 
 __all__ = [
     "BarProgress",
@@ -28,4 +29,5 @@ __all__ = [
     "status",
     "summary",
     "table",
+    "warning_lines",
 ]

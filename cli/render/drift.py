@@ -31,6 +31,8 @@ def drift_lines(report: DriftReport) -> Iterator[tuple[str, str]]:
     unscored = [f"{n} {reason}" for reason, n in values["unscored"].items() if reason != "abstained"]
     if unscored:
         yield f"not judged: {', '.join(unscored)}", "yellow"
+    for warning in values["warnings"]:
+        yield f"warning: {warning}", "yellow"
     for change in report.changes:
         yield f"changed: {change}", "yellow"
     text = outcome_sentence(result) if isinstance(result, Drift) else f"now   {result.summary()}"

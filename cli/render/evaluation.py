@@ -8,6 +8,7 @@ from rich.text import Text
 
 from ...evaluation.results import Evaluation, Measure, RunComparison
 from ...evaluation.sections import section_title
+from .unscored import unscored_text, warning_lines
 
 MOST_SYSTEMS = 20  # rows of the ranking; --json has all
 
@@ -37,10 +38,11 @@ def counted_proportion(proportion: Mapping[str, Any]) -> str:
     return f"{proportion['value']:.3f}{interval}, {proportion['hits']:,} of {n:,}{in_groups}"
 
 
-def evaluation(result: Evaluation) -> Iterator[Any]:
-    """What to print of an evaluation, in order."""
+def evaluation(result: Evaluation, *, of_run: bool = True) -> Iterator[Any]:
+    """What to print of an evaluation, in order; `of_run` as of `unscored_text`."""
     yield Text(result.signature, style="dim")
-    yield Text(_counts(result))
+    yield Text(_counts(result, of_run))
+    yield from warning_lines(result)
     for name, measures in result.sections.items():
         yield Text(f"\n{section_title(name)}", style="bold")
         yield measures_table(measures)
@@ -94,11 +96,12 @@ def column_table(*columns: str) -> Table:
     return table
 
 
-def _counts(result: Evaluation) -> str:
+def _counts(result: Evaluation, of_run: bool) -> str:
     text = f"{result.cases:,} cases, {result.scored:,} scored, {result.labelled:,} of these labelled"
     if result.groups < result.scored:
         text += f", in {result.groups:,} groups (intervals take whole groups)"
-    return text + "".join(f"; {n:,} {reason}" for reason, n in result.unscored.items())
+    unscored = unscored_text(result, of_run=of_run)
+    return f"{text}; {unscored}" if unscored else text
 
 
 def _confusion(result: Evaluation) -> Table:

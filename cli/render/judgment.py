@@ -117,9 +117,9 @@ def _evidence(case: Case, finding: Finding) -> Text:
     values += [_probabilities(finding.distribution)] if finding.distribution else []
     if finding.certainty is not None:
         values.append(f"stated certainty {finding.certainty:.2f}")
-    coverage = f"  (coverage {finding.coverage:.2f})" if finding.coverage is not None else ""
+    mass = f"  (mass read {finding.coverage:.2f})" if finding.coverage is not None else ""
     explanation = f"  {finding.explanation}" if finding.explanation else ""
-    return Text.assemble(order, (", ".join(values), "bold"), Text(explanation), (coverage, "dim"))
+    return Text.assemble(order, (", ".join(values), "bold"), Text(explanation), (mass, "dim"))
 
 
 def _rewritten(correction: Correction) -> str:

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from ...evaluation.results import Evaluation, Measure
 from .evaluation import MOST_SYSTEMS, column_table, interval_text
+from .unscored import by_reason, what_asks_again
 
 AGREEMENT = ("accuracy", "agreement", "consistency", "coverage")
 CORRELATION = ("pearson", "spearman", "kendall")
@@ -33,8 +34,8 @@ def summary_lines(evaluation: Evaluation) -> Iterator[Line]:
         yield f"system {place}", interval_text(row.judge), row.judge.n, description
     if evaluation.noted:
         yield "notes", "", evaluation.noted, f"verdicts with a note, such as: {evaluation.note}"
-    for reason, count in sorted(evaluation.unscored.items(), key=lambda item: -item[1]):
-        yield "unscored", reason, count, "counted in coverage only"
+    for reason, count in by_reason(evaluation):
+        yield "unscored", reason, count, f"counted in coverage only; {what_asks_again(reason)}"
 
 
 def main_measures(evaluation: Evaluation) -> Iterator[Measure]:
@@ -44,5 +45,5 @@ def main_measures(evaluation: Evaluation) -> Iterator[Measure]:
     yield from (by_name[name] for name in AGREEMENT if name in by_name)
     correlation = sections.get("correlation", ())
     yield from (measure for measure in correlation if measure.name.partition(" (")[0] in CORRELATION)
-    for section in ("choice", "findings", "systems"):
+    for section in ("choice", "readout", "findings", "systems"):
         yield from sections.get(section, ())

@@ -155,9 +155,14 @@ def test_roles_are_answered_by_their_own_models(elsewhere, capsys):
     assert (finding.request_counts.total(), judging.request_counts.total()) == (1, 3)
 
 
+def readable(body):
+    """The token probabilities of a model that answers with what it was offered."""
+    return {"A": 0.7, "B": 0.1} if "one letter" in json.dumps(body) else {"4": 0.6, "5": 0.3}
+
+
 def test_check_tells_what_is_well_and_what_to_mend(elsewhere, capsys):
     name = pairs(elsewhere)
-    with MockServer() as server:
+    with MockServer(token_probabilities=readable) as server:
         code = run(["check", "--lm", f"openai/checked@{server.url}", "--cases", name, "--json"])
     found = {line["name"]: line for line in json.loads(capsys.readouterr().out)}
     assert code == 3  # the default model is not in the empty store
@@ -165,7 +170,27 @@ def test_check_tells_what_is_well_and_what_to_mend(elsewhere, capsys):
     assert found[f"data {name}"] == {"name": f"data {name}", "ok": True, "text": "6 cases; labels: 2 a, 2 b, 2 tie"}
     (model,) = [line for what, line in found.items() if what.startswith("model openai/")]
     assert model["ok"]
-    assert "token probabilities yes" in model["text"]
+    assert "token probabilities yes (mass read 0.80)" in model["text"]
+
+
+def test_check_fails_a_model_that_would_mostly_say_something_else(elsewhere, capsys):
+    with MockServer(token_probabilities=lambda body: {"<think>": 0.7, "A": 0.2, "4": 0.1}) as server:
+        assert run(["check", "--lm", f"openai/checked@{server.url}", "--json"]) == 3
+    model = json.loads(capsys.readouterr().out)[-1]
+    assert not model["ok"]
+    assert "token probabilities are of other tokens: stage 'check', question 'better'" in model["text"]
+    assert "hold 20.00% of the probability, less than 0.5. The model's first token is '<think>' 70%" in model["text"]
+
+
+def test_check_asks_the_server_and_not_the_store(elsewhere, capsys):
+    with MockServer(token_probabilities=readable) as server:
+        for asked in (3, 6):
+            run(["check", "--lm", f"openai/checked@{server.url}", "--json"])
+            assert json.loads(capsys.readouterr().out)[-1]["ok"]
+            assert len(server.requests) == asked
+        server.set_faults({"500": 1.0})
+        run(["check", "--lm", f"openai/checked@{server.url}", "--json", "--timeout", "1"])
+    assert not json.loads(capsys.readouterr().out)[-1]["ok"]
 
 
 def test_check_counts_bad_rows_and_tells_the_first(elsewhere, capsys):

@@ -75,8 +75,8 @@ def test_a_whole_judgment_of_a_pair() -> None:
         "│ accuracy: facts are right                                            │",
         "│ ├── 1: wrong                                                         │",
         "│ │   5: right                                                         │",
-        "│ ├── order a, b: scores a: 5.00, b: 1.00  (a) right (b) wrong         │",
-        "│ │   (coverage 0.98)                                                  │",
+        "│ ├── order a, b: scores a: 5.00, b: 1.00  (a) right (b) wrong  (mass  │",
+        "│ │   read 0.98)                                                       │",
         "│ └── order b, a: scores a: 4.00, b: 2.00                              │",
         "│ brevity                                                              │",
         "│ └── order a, b: p(a) 0.70, p(b) 0.30, stated certainty 0.80          │",
@@ -221,7 +221,7 @@ def test_a_run_of_pairs_has_the_four_measures() -> None:
         "agreement    1.000 [0.342, 1.000]  2  both orders, each by itself, name the human winner",
         "consistency  1.000 [0.342, 1.000]  2  both orders, each by itself, name the same winner",
         "coverage     0.667 [0.208, 0.939]  3  cases with a verdict; every other measure is of these",
-        "unscored     refusal               1  counted in coverage only",
+        "unscored     refusal               1  counted in coverage only; asked again with --retry refusal",
     ]
 
 
