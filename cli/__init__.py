@@ -84,6 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from .interrupt import handle_signals
 
     handle_signals()
+    failures.hide_tracebacks()
     code = run(arguments) if output.prepare_streams() else ERROR
     sys.exit(output.close_streams(code))
 

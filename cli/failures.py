@@ -8,6 +8,7 @@ import errno
 import io
 import os
 import sys
+import threading
 import traceback
 from pathlib import Path
 
@@ -32,6 +33,26 @@ def exit_code(failure: BaseException) -> int:
         return STOPPED
     output.error(_line(failure))
     return ERROR
+
+
+def hide_tracebacks() -> None:
+    """From now on, exceptions that nothing catches in a thread are one line as well, and those in a finaliser none."""
+    threading.excepthook = _thread_failed
+    sys.unraisablehook = _finaliser_failed
+
+
+def _thread_failed(arguments: "threading.ExceptHookArgs") -> None:
+    if arguments.exc_value is not None and not isinstance(arguments.exc_value, SystemExit):
+        output.error(_line(arguments.exc_value))
+
+
+def _finaliser_failed(arguments: "sys.UnraisableHookArgs") -> None:
+    if _is_debugging() and arguments.exc_value is not None:
+        output.error("".join(traceback.format_exception(arguments.exc_value)))
+
+
+def _is_debugging() -> bool:
+    return os.environ.get("DICAST_DEBUG") not in (None, "", "0")
 
 
 def _line(failure: BaseException) -> str:
@@ -73,16 +94,16 @@ def _is_of_the_store(name: str) -> bool:
     return store.is_relative_to(path) or path.is_relative_to(store)
 
 
-def _was_printing(failure: BaseException) -> bool:
+def _was_printing(failure: OSError) -> bool:
     """Whether standard output refused the text; standard error refuses in silence."""
-    frames = traceback.extract_tb(failure.__traceback__)
+    frames = traceback.extract_tb(failure.__traceback__) if failure.filename is None else []
     return bool(frames) and any(part in PRINTERS for part in Path(frames[-1].filename).parts)
 
 
 def _unexpected_line(failure: BaseException) -> str:
     from . import crash_file
 
-    if os.environ.get("DICAST_DEBUG") not in (None, "", "0"):
+    if _is_debugging():
         output.error("".join(traceback.format_exception(failure)))
     text = " ".join(str(failure).split())
     text = text if len(text) <= LONGEST else text[:LONGEST] + " ..."

@@ -193,6 +193,20 @@ def test_check_asks_the_server_and_not_the_store(elsewhere, capsys):
     assert not json.loads(capsys.readouterr().out)[-1]["ok"]
 
 
+def test_check_asks_the_model_also_when_it_has_answered_before(elsewhere, capsys):
+    """The store would answer for a server that has been replaced by one that gives errors only."""
+    with MockServer() as server:
+        for faults, ok in (({}, True), ({"500": 1.0}, False)):
+            server.set_faults(faults)
+            asked = server.request_counts.total() + server.fault_counts.total()
+            assert run(["check", "--lm", f"openai/checked@{server.url}", "--json"]) == 3  # no default model either
+            (model,) = [
+                item for item in json.loads(capsys.readouterr().out) if item["name"].startswith("model openai/")
+            ]
+            assert model["ok"] == ok
+            assert server.request_counts.total() + server.fault_counts.total() > asked
+
+
 def test_check_counts_bad_rows_and_tells_the_first(elsewhere, capsys):
     (elsewhere / "bad.jsonl").write_text('{"query": "q"}\n{"query": "q"}\n')
     assert run(["check", "--cases", "bad.jsonl", "--json"]) == 3

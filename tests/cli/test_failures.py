@@ -172,3 +172,19 @@ def test_help_has_the_table_of_exit_codes(capsys):
     for code, meaning in exit_codes.EXIT_CODES.items():
         assert f"{code} {meaning}" in shown
         assert meaning in " ".join((cli.__doc__ or "").split())
+
+
+def test_a_failing_thread_is_one_line(tmp_path):
+    code = (
+        "import sys, threading\nfrom dicast.cli import failures\nfailures.hide_tracebacks()\n"
+        "def work():\n    raise RuntimeError(sys.argv[1])\n"
+        "thread = threading.Thread(target=work)\nthread.start()\nthread.join()\n"
+        "class Odd:\n    def __del__(self):\n        raise RuntimeError(sys.argv[1])\n"
+        "Odd()\n"
+    )
+    environment = {**os.environ, "DICAST_HOME": str(tmp_path), "OPENAI_API_KEY": KEY}
+    done = subprocess.run(
+        [sys.executable, "-c", code, f"\x1b]0;{KEY}"], env=environment, capture_output=True, text=True, timeout=60
+    )
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("dicast: unexpected error: RuntimeError: ␛]0;[key removed], at cli of dicast. The traceback")
