@@ -53,16 +53,19 @@ def prefix_of(provider: str) -> str:
     return re.sub(r"\W", "_", provider).upper()
 
 
-def normalise_environment() -> None:
-    """Strip the keys and addresses in the environment, where libraries below dicast read them on their own.
+def strip_environment(provider: str) -> None:
+    """Strip the keys and addresses in the environment, for libraries that read them there on their own.
 
     Raises:
-        ModelError: as `variable`.
+        ModelError: as `variable`, for the variables of this provider.
     """
-    for name in list(os.environ):
-        if name.upper().endswith(KEY_NAMES + ADDRESS_NAMES):
-            value = variable(name)
-            if value is not None and value != os.environ[name]:
-                os.environ[name] = value
-            if name.upper().endswith(KEY_NAMES):
-                register_secret(value)
+    for name, value in list(os.environ.items()):
+        is_key = name.upper().endswith(KEY_NAMES)
+        if not is_key and not name.upper().endswith(ADDRESS_NAMES):
+            continue
+        if name.startswith(f"{prefix_of(provider)}_"):
+            variable(name)
+        if value != value.strip():
+            os.environ[name] = value.strip()
+        if is_key:
+            register_secret(value.strip())

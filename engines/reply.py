@@ -9,11 +9,12 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from dspy.lm15 import Request, Response, ServerError, TokenLogprob, UnsupportedFeatureError
+from dspy.lm15 import Request, Response, ServerError, TokenLogprob, UnsupportedFeatureError, Usage
 
 from ..errors import NoTokenProbabilities
 
 ROUNDING = 1e-4  # a log-probability this far above 0 is a rounded 0
+MOST_TOKENS = 10**9  # of one call; a greater number is no count
 MASS_LIMIT = 1.1  # the alternatives of a token share a probability of 1, but for rounding
 ADVICE = "Use --readout generate, or a server with logprobs (vLLM, llama.cpp, OpenAI)."
 NO_PROBABILITIES = f"{NoTokenProbabilities.words}. {ADVICE}"
@@ -26,7 +27,7 @@ class ReplyWithoutProbabilities(ServerError):
 
 
 def check_reply(response: Response, request: Request) -> Response:
-    """The reply, with log-probabilities of at most 0.
+    """The reply, with log-probabilities of at most 0 and without numbers of tokens that cannot be.
 
     Raises:
         ServerError: it cannot be used; the message says what is wrong with it.
@@ -39,6 +40,8 @@ def check_reply(response: Response, request: Request) -> Response:
         raise _unusable("its text holds half a character (a lone surrogate)")
     if not _has_message(response):
         raise _unusable("it holds no message")
+    if any(count is not None and count > MOST_TOKENS for count in dataclasses.astuple(response.usage)):
+        response = dataclasses.replace(response, usage=Usage())
     if request.config.logprobs is None:
         return response
     if any(adaptation.field == "config.logprobs" for adaptation in response.adaptations):
@@ -65,14 +68,17 @@ def _has_message(response: Response) -> bool:
 
 def _checked(token: TokenLogprob) -> TokenLogprob:
     """One position's log-probabilities, none above 0; raises ServerError when they cannot be that."""
-    alternatives = {entry.token: entry.logprob for entry in (*token.top, token)}
-    if not all(map(_is_encodable, alternatives)):
+    entries = (*token.top, token)
+    if not all(_is_encodable(entry.token) for entry in entries):
         raise _unusable("a token holds half a character (a lone surrogate)")
-    highest = max(alternatives.values())
-    if highest > ROUNDING or any(map(math.isnan, alternatives.values())):
-        odd = next(value for value in alternatives.values() if not value <= ROUNDING)
+    highest = max(entry.logprob for entry in entries)
+    if not all(entry.logprob <= ROUNDING for entry in entries):
+        odd = next(entry.logprob for entry in entries if not entry.logprob <= ROUNDING)
         raise _unusable(f"{odd} is not a log-probability")
-    if math.fsum(map(math.exp, alternatives.values())) > MASS_LIMIT:
+    if (
+        math.fsum(math.exp(logprob) for logprob in {entry.token: entry.logprob for entry in entries}.values())
+        > MASS_LIMIT
+    ):
         raise _unusable("the probabilities of a token's alternatives add up to more than 1")
     if highest <= 0:
         return token

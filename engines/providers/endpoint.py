@@ -1,12 +1,12 @@
 """Any OpenAI-compatible server at an address: vLLM, llama.cpp, Ollama, a gateway."""
 
-import os
 import socket
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ...errors import ModelError
 from ..engine import Engine, register
+from ..keys import key_of
 from ..model_string import ModelString, default_endpoint
 from ..pace import TIMEOUT
 from ..weights import OnProgress
@@ -38,7 +38,7 @@ class EndpointEngine(Engine):
 
         assert model.endpoint
         may_see_key = trusted or model.endpoint == default_endpoint(model.provider)
-        key = os.environ.get(f"{model.provider.upper()}_API_KEY") if may_see_key else None
+        key = key_of(model.provider) if may_see_key else None
         engine, wire_model = openai_engine(model.endpoint, key), f"endpoint/{model.model}"
         return Transport(engine, wire_model=wire_model, pricing=None, schema=True)
 

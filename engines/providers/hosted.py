@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import ModelError
 from ..engine import Engine, register
-from ..keys import address_of
+from ..keys import address_of, strip_environment
 from ..model_string import DEFAULT_MODEL, ModelString, check_address
 from ..pace import TIMEOUT
 from .endpoint import native_engine
@@ -40,6 +40,7 @@ class HostedEngine(Engine):
         from ..lm import Transport
         from ..timed_engine import TimedEngine
 
+        strip_environment(model.provider)
         name = model.identity
         build: Callable[[float], object] = native_engine
         try:

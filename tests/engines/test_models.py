@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dicast.cli import run
 from dicast.engines.model_string import DEFAULT_MODEL, ModelString
@@ -81,6 +83,19 @@ def test_an_odd_address_is_refused_in_one_line(address, monkeypatch):
     monkeypatch.setenv("OPENAI_API_BASE", address)
     with pytest.raises(ModelError):
         ModelString.parse("openai/m")
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.text() | st.text().map("openai/m@http://{}".format) | st.text(alphabet="ahtp:/@[]%.0129?#").map("a/b@{}".format)
+)
+def test_any_text_is_a_model_or_a_model_error(text):
+    try:
+        parsed = ModelString.parse(text)
+    except ModelError as error:
+        str(error).encode()
+    else:
+        assert ModelString.parse(parsed.identity) == parsed
 
 
 def test_roles_fall_back_to_the_judge_and_then_to_the_default():
