@@ -6,14 +6,16 @@ written when the judge has been tested, so that until then the next session cont
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ..engines.jsonl import write_whole
+from ..engines.run_identity import differences
 from ..errors import RunError
 from ..parsing import explain, read_object, shown
+from ..paths import private_folder
 
 AGAIN = "Delete the file, and the step runs again."
 RESTORE = "Restore the file from a copy, or give another --out and keep this folder: its evidence/ holds the verdicts."
@@ -40,7 +42,7 @@ class Checkpoints:
     def __init__(self, folder: Path, identity: dict[str, Any]) -> None:
         self.folder = folder
         self._provisional: dict[str, dict[str, Any]] = {}
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
         path = folder / IDENTITY
         if not path.exists():
             write_whole(path, _lines({"format": FORMAT, "identity": identity}))
@@ -50,16 +52,13 @@ class Checkpoints:
             raise RunError(f"{folder}: {other_format(version)} Give another --out, or delete the folder.")
         if not isinstance(before := content.get("identity"), dict):
             raise RunError(f"{path}: field 'identity' is {shown(before)}. {RESTORE}")
-        then, now = _flat(before), _flat(identity)
-        changed = [name for name in then | now if then.get(name) != now.get(name)]
+        changed = next(differences(before, identity), None)
         if changed and not any(verdicts.stat().st_size for verdicts in folder.glob("evidence/*/verdicts.jsonl")):
             (folder / "split.json").unlink(missing_ok=True)
             write_whole(path, _lines({"format": FORMAT, "identity": identity}))
         elif changed:
-            name, (old, new) = changed[0], (repr(values.get(changed[0])) for values in (then, now))
             raise RunError(
-                f"{folder}: holds a compilation with {name} = {old}, now it is {new}. "
-                "Give another --out, or delete the folder."
+                f"{folder}: holds a compilation with {changed}. Compile with the same again, or give another --out."
             )
 
     def once(
@@ -107,15 +106,6 @@ def other_format(version: object) -> str:
         f"another version of dicast compiled this (format {version!r}; this version reads format {FORMAT}). Its judge "
         "file can still be used."
     )
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """The values of nested mappings by dotted name, as JSON returns them."""
-    flat: dict[str, Any] = {}
-    for name, value in values.items():
-        is_nested = isinstance(value, Mapping) and bool(value)
-        flat |= _flat(value, f"{prefix}{name}.") if is_nested else {f"{prefix}{name}": json.loads(json.dumps(value))}
-    return flat
 
 
 def _lines(content: dict[str, Any]) -> str:

@@ -284,7 +284,8 @@ class Compiler:
     def _identity(self) -> dict[str, Any]:
         judge = {name: value for name, value in identity(self.judge).items() if name != "data"}
         state, recipe = digest(identity(self.judge)), self.recipe.model_dump(mode="json")
-        return {**judge, "state": state, "cases": digest_of(self.cases), "recipe": recipe}
+        models = {"models": self.judge.resolved_models()}
+        return {**judge, **models, "state": state, "cases": digest_of(self.cases), "recipe": recipe}
 
     def _training(self, tested: Result | None, certificate: Certificate | None) -> dict[str, Any]:
         parts = {name: len(part) for name, part in self.parts.items()}

@@ -124,12 +124,12 @@ def record(
     missing.
 
     Raises:
-        RunError: the folder holds verdicts of another judge.
+        RunError: the folder holds verdicts of another judge or model, or of another case under a known id.
         BudgetSpent, Infrastructure: see `engines.batch.run_cases`; finished verdicts are stored.
     """
     run = RunFolder(folder)
     with run.locked():
-        run.open({"identity": identity(judge), "scale": judge.score_scale})
+        run.open({"identity": identity(judge) | {"models": judge.resolved_models()}, "scale": judge.score_scale})
         run_cases(judge, cases, run, workers=workers, on_verdict=on_verdict, stop=stop)
         verdicts = {judged.case_id: judged for judged in read_verdicts(folder)} if run.verdicts.exists() else {}
     return [verdicts[case.id] for case in cases if case.id in verdicts]

@@ -20,6 +20,7 @@ from ..data.rows import Scale
 from ..engines.jsonl import write_whole
 from ..errors import DataError, RunError
 from ..parsing import explain
+from ..paths import private_folder
 
 ROWS = "cases.jsonl"  # rows of memory, in the folder of what reads them
 COUNT_UP_TO = 32 * 2**20  # bytes of a file whose cases are counted: about two seconds of reading
@@ -166,7 +167,7 @@ class StoredRows:
     def store(self, path: Path) -> CaseSource:
         """Write the rows, unless the file holds them already; the source that reads them."""
         if not path.is_file() or file_digest(path) != self.digest():
-            path.parent.mkdir(parents=True, exist_ok=True)
+            private_folder(path.parent)
             write_whole(path, self.text)
         return CaseSource(str(path), **self.options)
 

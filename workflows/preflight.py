@@ -19,6 +19,7 @@ from ..judging.judge_file import read
 from ..judging.module_base import StagedModule
 from ..judging.registry import JUDGE_SUFFIX
 from ..optimizers.fingerprints import exclude_seen
+from ..paths import private_folder
 from .case_source import ROWS, CaseSource, StoredRows
 from .progress import Progress
 
@@ -103,7 +104,7 @@ def read_sample(
         DataError: no case.
     """
     if skip_bad:
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
         with Rejects(folder / "rejects.jsonl") as rejects:
             cases = list(sample(source.cases(rejects), limit, seed))
         if rejects.count:

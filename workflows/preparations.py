@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from ..data import Case, Rejects, Usage
 from ..data.split import sample
-from ..engines.jsonl import ResumableJsonl
+from ..engines.jsonl import ResumableJsonl, writing
 from ..engines.ledger import Budget, Ledger, charge_to
 from ..engines.models import Roles
 from ..engines.pace import paced
@@ -19,6 +19,7 @@ from ..engines.stop_rule import Failure
 from ..errors import BudgetSpent, DeclarationError, ExecutionError, Infrastructure, ModelRefused, RunError
 from ..judging.firewall import as_failure
 from ..parsing import parse_object, shown
+from ..paths import fresh_opener
 from ..preparation.registry import build_preparation
 from .case_source import Cases, case_source
 from .coverage import Coverage
@@ -207,7 +208,7 @@ class _Failures:
         self.reasons, self._first = Counter[str](), dict[str, str]()
 
     def add(self, case_id: str, error: ExecutionError) -> None:
-        with self.path.open("a", encoding="utf-8") as file:
+        with writing(self.path), open(self.path, "a", encoding="utf-8", opener=fresh_opener) as file:
             line = {"id": case_id, "reason": error.reason, "error": str(error)}
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
         self.count += 1
