@@ -25,6 +25,8 @@ WORST_FIRST = (FAIL, INCONCLUSIVE, 0)
     help="Another run over the same cases: paired tests. May be given more than once.",
 )
 @options.measuring_options
+@click.option("--cases", "cases_source", help="For --texts: where the texts are, if outside of this project.")
+@options.data_option
 @click.option(
     "--require",
     "requirements",
@@ -37,7 +39,7 @@ WORST_FIRST = (FAIL, INCONCLUSIVE, 0)
 @options.json_option
 def command(
     path: Path, against: tuple[Path, ...], where: dict[str, str], requirements: "list[Requirement]",
-    min_coverage: float, as_json: bool, **values: Any,
+    min_coverage: float, cases_source: str | None, root: Path | None, as_json: bool, **values: Any,
 ) -> int:  # fmt: skip
     """Measure a run against people: every metric with its 95 % interval, n and meaning.
 
@@ -51,10 +53,13 @@ def command(
       dicast evaluate runs/first --require "accuracy>=0.7"
     """
     from .. import workflows
+    from ..workflows.run_results import check_where
     from . import render
 
     runs = [workflows.open_run(run, where) for run in (path, *against)]
-    evaluation = workflows.evaluate(runs[0], **values)
+    check_where(runs)
+    named = workflows.CaseSource(cases_source, root=root) if cases_source else None
+    evaluation = workflows.evaluate(runs[0], cases=named, **values)
     comparisons = workflows.compare(runs, seed=values["seed"])
     for other, comparison in zip(against, comparisons, strict=True):
         if not comparison.cases:

@@ -18,7 +18,9 @@ from . import options
     help="The page; a name that ends in .md is written as Markdown, without plots and cases.",
 )
 @click.option("--title", show_default="Judge report, or the compiled judge's name")
-@click.option("--cases", "cases_source", help="Where the texts are, if they are no longer where the run read them.")
+@click.option(
+    "--cases", "cases_source", help="Where the texts are, if not where the run read them, or outside of this project."
+)
 @options.data_option
 @click.option(
     "--most", type=click.IntRange(0, 2000), default=200, show_default=True, help="Cases shown of each run, worst first."
@@ -31,8 +33,9 @@ def command(
 ) -> int:  # fmt: skip
     """Write one self-contained page about runs: it opens offline, and can be sent to people.
 
-    The first run is compared with each other one. Cases are read again from where the run read them. The page of a
-    folder that dicast compile wrote says what was learned, and whether the compiled judge is better.
+    The first run is compared with each other one. Texts are read again from where the run read them, if that is a public
+    set or in this project (below the working folder, or beside RUN), else from --cases. The page of a folder that dicast
+    compile wrote says what was learned, and whether the compiled judge is better.
 
     \b
     Example:

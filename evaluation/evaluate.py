@@ -47,6 +47,7 @@ def evaluate(
         unscored=dict(sorted(run.unscored.items())),
         noted=run.noted,
         note=run.note,
+        repeated=run.repeated,
         sections=sections,
         titles={name: section_title(name) for name in sections},
         confusion=confusion,

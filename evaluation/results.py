@@ -126,6 +126,7 @@ class Evaluation(Record):
     unscored: dict[str, int] = Field(default_factory=dict, description="reason: how many")
     noted: int = Field(default=0, description="verdicts with a note")
     note: str = Field(default="", description="one of the notes")
+    repeated: int = Field(default=0, description="lines left out because a later line is of the same case")
     sections: dict[str, tuple[Measure, ...]] = Field(
         default_factory=dict, description="measures by section, in reading order; without sections that do not apply"
     )
@@ -142,8 +143,10 @@ class Evaluation(Record):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The warnings of all measures."""
-        return tuple(measure.warning for section in self.sections.values() for measure in section if measure.warning)
+        """The warnings of all measures, and that lines of verdicts do not count."""
+        texts = [measure.warning for section in self.sections.values() for measure in section if measure.warning]
+        lines = f"{self.repeated:,} {'line has' if self.repeated == 1 else 'lines have'}"
+        return (*texts, *([f"{lines} a later one of the same case; the last one counts"] if self.repeated else []))
 
     def measure(self, name: str) -> Measure | None:
         """The first measure of this name in any section."""

@@ -48,6 +48,7 @@ class RunArrays:
     usage: Usage  # of all cases
     noted: int  # verdicts with a note
     note: str  # one of the notes: the first in alphabetical order
+    repeated: int  # lines that were left out for a later one of the same case
     score_scale: ScoreScale | None  # of the judge's scores, where it is always the same
     human_scale: ScoreScale | None  # of the human scores, where all are on one
     case_group: Codes  # (cases,) group of every case, scored or not, in the order of ids
@@ -139,7 +140,7 @@ class RunArrays:
         return ratio(table, table.sum(axis=1, keepdims=True))
 
 
-def run_arrays(verdicts: Iterable[Judged], score_scale: ScoreScale | None = None) -> RunArrays:
+def run_arrays(verdicts: Iterable[Judged], score_scale: ScoreScale | None = None, *, repeated: int = 0) -> RunArrays:
     """Read verdicts, one at a time.
 
     Two human scores of a pair count as a label: the higher one wins, equal scores tie.
@@ -147,6 +148,7 @@ def run_arrays(verdicts: Iterable[Judged], score_scale: ScoreScale | None = None
     Args:
         verdicts: of cases with distinct ids, in any order.
         score_scale: lowest and highest score of the judge, where they are always the same.
+        repeated: lines that were left out for a later one of the same case.
     """
     unscored, usage, rows, cases = Counter[str](), Usage(), list[dict[str, Any]](), list[tuple[str, str, bool]]()
     noted, note = 0, ""
@@ -171,6 +173,7 @@ def run_arrays(verdicts: Iterable[Judged], score_scale: ScoreScale | None = None
         usage=usage,
         noted=noted,
         note=note,
+        repeated=repeated,
         score_scale=score_scale,
         human_scale=scales.pop() if len(scales) == 1 else None,
         case_group=_codes(groups.code(group) for _, group, _ in cases),

@@ -6,13 +6,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..data import Case
+from ..data import Case, Judged
 from ..errors import DeclarationError, DicastError, RunError
 from ..evaluation.disagreements import disagreements
 from ..optimizers.compile_folder import is_compilation, read_compilation
 from .case_source import CaseSource
 from .progress import SILENT, Progress
-from .run_results import AnyRun, Run, compare, evaluate, open_run
+from .run_results import AnyRun, Run, check_where, compare, evaluate, open_run
+from .run_texts import named_source, texts_of
 
 if TYPE_CHECKING:
     from ..pages import RunReport
@@ -43,7 +44,7 @@ def report(
     out: str | Path = PAGE,
     *,
     title: str | None = None,
-    cases: CaseSource | None = None,
+    cases: CaseSource | str | Path | None = None,
     most: int = 200,
     seed: int = 0,
     where: Mapping[str, str] | None = None,
@@ -56,7 +57,7 @@ def report(
         runs: a run or several: folders, .jsonl files of verdicts, or what `dicast.run` returned; or the folder of one
             compilation.
         out: the page; a name that ends in .md is written as Markdown, without plots and cases.
-        cases: where the texts are, if they are no longer where the run read them.
+        cases: where the texts are, if not where the run read them, or outside of this project.
         most: cases shown of each run, the strongest disagreements first.
         seed: of everything that is resampled.
         where: of .jsonl files, only rows whose fields have these values.
@@ -80,11 +81,12 @@ def report(
     if compiled:
         return write_compilation_page(Path(compiled[0]), Path(out), title=title)
     opened = [open_run(run, where) for run in paths]
+    check_where(opened)
     if not opened:
         raise DeclarationError("report: there is no run. Give one or more.")
-    names, out = run_names(opened), Path(out)
+    names, out, named = run_names(opened), Path(out), None if cases is None else named_source(cases)
     reports = [
-        _run_report(run, name, cases, most, progress, {**options, "seed": seed})
+        _run_report(run, name, named, most, progress, {**options, "seed": seed})
         for run, name in zip(opened, names, strict=True)
     ]
     comparisons = [comparison for comparison in compare(opened, names=names, seed=seed) if comparison.cases]
@@ -137,21 +139,25 @@ def _run_report(
 ) -> "RunReport":
     from ..pages import Disagreement, RunReport
 
-    evaluation = evaluate(run, **options)
+    evaluation = evaluate(run, cases=cases, **options)
     ids = disagreements(run.arrays, most)
     listed = frozenset(ids)
     verdicts = {judged.case_id: judged for judged in run if judged.case_id in listed} if ids else {}
-    texts = _texts(run, cases, listed, progress)
+    texts = _texts(run, cases, verdicts, progress)
     return RunReport(name, evaluation, [Disagreement(verdicts[case_id], texts.get(case_id)) for case_id in ids])
 
 
-def _texts(run: Run, cases: CaseSource | None, ids: frozenset[str], progress: Progress) -> dict[str, Case]:
-    """The cases of these ids, read again; none, with a notice, where they cannot be read."""
-    source = cases or run.source
-    if source is None or not ids:
+def _texts(run: Run, cases: CaseSource | None, verdicts: Mapping[str, Judged], progress: Progress) -> dict[str, Case]:
+    """The cases of these verdicts, read again; none, with a notice, where they cannot or may not be read."""
+    if not verdicts:
         return {}
     try:
-        return {case.id: case for case in source.cases() if case.id in ids}
+        source = texts_of(run.path, run.source, cases)
+        read = {case.id: case for case in source.cases() if case.id in verdicts} if source else {}
     except DicastError as error:
         progress.notice(f"report: the page has no texts of {run.name}: {error}")
         return {}
+    same = {name: case for name, case in read.items() if verdicts[name].case_digest in ("", case.digest)}
+    if left_out := len(read) - len(same):
+        progress.notice(f"report: {left_out:,} cases of {run.name} have changed since; the page has no texts of them.")
+    return same

@@ -8,19 +8,22 @@ from typing import Any, Literal
 
 from ..data import Judged, Usage
 from ..data.readers import file_digest
-from ..engines.batch import read_manifest, read_verdicts
+from ..engines.batch import RunFolder, read_manifest, read_verdicts
+from ..engines.last_lines import LastLines
 from ..errors import DeclarationError, RunError
 from ..evaluation import RunArrays, run_arrays
 from ..evaluation import compare as compare_arrays
 from ..evaluation import evaluate as evaluate_arrays
 from ..evaluation.external_verdicts import external_verdicts, read_external_verdicts
 from ..evaluation.metric import THRESHOLD
+from ..evaluation.repeated_verdicts import last_verdicts, repeated_cases
 from ..evaluation.results import Branch, Evaluation, Measure, RunComparison
 from ..evaluation.sections import section_title
 from ..parsing import parse_record_json
 from .branch_ablation import sweep
 from .case_source import CaseSource, json_row, rows_of
 from .coverage import Coverage
+from .run_texts import named_source, texts_of
 
 ROWS_OF_A_RUN = "Give the rows of Run.to_dicts()."
 Status = Literal["complete", "stopped", "budget"]
@@ -51,8 +54,22 @@ class Run:
         return self.path.name or str(self.path)
 
     def __iter__(self) -> Iterator[Judged]:
-        """The verdicts with their human labels, one at a time, in the order in which they were judged."""
-        return read_verdicts(self.path) if self.path.is_dir() else read_external_verdicts(self.path, self.where)
+        """The verdicts with their human labels, one a case: the last one, where a case has several."""
+        if self.path.is_dir():
+            return read_verdicts(self.path)
+        return last_verdicts(read_external_verdicts(self.path, self.where), self._repeated_cases[0])
+
+    @cached_property
+    def _repeated_cases(self) -> tuple[dict[int, int], int]:
+        return repeated_cases(read_external_verdicts(self.path, self.where))
+
+    @cached_property
+    def repeated(self) -> int:
+        """Lines that do not count, because a later line is of the same case."""
+        if not self.path.is_dir():
+            return self._repeated_cases[1]
+        folder = RunFolder(self.path)
+        return LastLines(folder.verdicts, "case_id").repeated if folder.verdicts.exists() else 0
 
     def verdicts(self) -> list[Judged]:
         """The verdicts with their human labels, in the order in which they were judged."""
@@ -86,7 +103,7 @@ class Run:
     def arrays(self) -> RunArrays:
         """The verdicts as arrays for evaluation, read once."""
         scale = self.manifest.get("scale")
-        return run_arrays(self, tuple(scale) if scale else None)
+        return run_arrays(self, tuple(scale) if scale else None, repeated=self.repeated)
 
     @cached_property
     def coverage(self) -> Coverage:
@@ -175,6 +192,7 @@ def evaluate(
     threshold: float = THRESHOLD,
     judge_systems: Sequence[str] = (),
     texts: str | None = None,
+    cases: "CaseSource | str | Path | None" = None,
     seed: int = 0,
     where: Mapping[str, str] | None = None,
 ) -> Evaluation:
@@ -186,13 +204,14 @@ def evaluate(
         threshold: the certainty from which a verdict counts as sure.
         judge_systems: systems that are the judge itself, for self-preference.
         texts: measures of generated against written texts, as in "bleu,rouge,bertscore=MODEL".
+        cases: for `texts`: where the cases are, if not where the run read them in this project.
         seed: of everything that is resampled.
         where: of verdicts of another tool, only rows whose fields have these values.
 
     Raises:
         RunError: there is no verdict in it.
         DataError: a row that is not a verdict.
-        DeclarationError: a threshold outside of 0..1.
+        DeclarationError: a threshold outside of 0..1, a system that no text is of, or `where` for a run folder.
     """
     if not 0 <= threshold <= 1:
         raise DeclarationError(f"threshold: {threshold!r} is not a certainty. Give a number from 0 to 1.")
@@ -200,11 +219,14 @@ def evaluate(
     if not isinstance(run, Run | str | Path):
         return _evaluate_list(_verdicts(run, where), threshold=threshold, judge_systems=judge_systems, seed=seed)
     run = open_run(run, where)
+    if where:
+        check_where([run])
+    _check_systems(run, judge_systems)
     evaluation = evaluate_arrays(run.arrays, run.identity, threshold=threshold, judge_systems=judge_systems, seed=seed)
     if not evaluation.cases:
         raise RunError(f"{run.path}: holds no verdict. Run dicast judge --out {run.path} first.")
     if texts:
-        sections = evaluation.sections | {"explanations": _text_metrics(run, texts, seed)}
+        sections = evaluation.sections | {"explanations": _text_metrics(run, texts, cases, seed)}
         titles = evaluation.titles | {"explanations": section_title("explanations")}
         evaluation = evaluation.model_copy(update={"sections": sections, "titles": titles})
     return evaluation.model_copy(update={"branches": _branches(run, evaluation, seed)})
@@ -224,11 +246,34 @@ def _verdicts(rows: Any, where: Mapping[str, str] | None) -> list[Judged]:
     ]
 
 
+def check_where(runs: Sequence[Run]) -> None:
+    """Raises DeclarationError where rows are to be chosen of run folders, which have none to choose."""
+    if runs and runs[0].where and all(run.path.is_dir() for run in runs):
+        raise DeclarationError(
+            f"--where: {runs[0].path} is a run folder, of which every verdict counts. Leave --where out; it is for a "
+            ".jsonl file of another tool."
+        )
+
+
+def _check_systems(run: Run, systems: Sequence[str]) -> None:
+    """Raises DeclarationError for a system that no judged pair has a text of."""
+    known = run.arrays.systems
+    for system in systems:
+        if system not in known:
+            some = ", ".join(sorted(known)[:10]) or "none is known"
+            raise DeclarationError(
+                f"--judge-system {system}: no judged text is of this system. The systems: {some}. Give one as it is "
+                "written there."
+            )
+
+
 def _evaluate_list(verdicts: list[Judged], **options: Any) -> Evaluation:
     if not verdicts:
         raise RunError("evaluate: there is no verdict. Give verdicts of a run.")
+    last, repeated = repeated_cases(verdicts)
+    arrays = run_arrays(last_verdicts(verdicts, last), repeated=repeated)
     identity = {"judge": "verdicts", "settings": {}, "lm": "unknown", "data": "memory"}
-    return evaluate_arrays(verdicts, identity, **options)
+    return evaluate_arrays(arrays, identity, **options)
 
 
 def compare(
@@ -267,11 +312,11 @@ def _branches(run: Run, evaluation: Evaluation, seed: int) -> tuple[Branch, ...]
         return ()
 
 
-def _text_metrics(run: Run, texts: str, seed: int) -> tuple[Measure, ...]:
+def _text_metrics(run: Run, texts: str, cases: "CaseSource | str | Path | None", seed: int) -> tuple[Measure, ...]:
     from ..text_metrics.embedding import BartScore, BertScore
     from ..text_metrics.overlap import measures, pairs
 
-    source = run.source
+    source = texts_of(run.path, run.source, None if cases is None else named_source(cases))
     if source is None:
         raise RunError(f"{run.path}: its manifest names no cases, so there are no written texts. Give a run folder.")
     named = [name.strip().partition("=") for name in texts.split(",")]
