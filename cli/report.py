@@ -33,9 +33,9 @@ def command(
 ) -> int:  # fmt: skip
     """Write one self-contained page about runs: it opens offline, and can be sent to people.
 
-    The first run is compared with each other one. Texts are read again from where the run read them, if that is a public
-    set or in this project (below the working folder, or beside RUN), else from --cases. The page of a folder that dicast
-    compile wrote says what was learned, and whether the compiled judge is better.
+    The first run is compared with each other one. Texts are read again from where the run read them, if that is a
+    public set or in this project (below the working folder, or beside RUN), else from --cases. The page of a folder
+    that dicast compile wrote says what was learned, and whether the compiled judge is better.
 
     \b
     Example:
