@@ -54,14 +54,18 @@ ODD_BYTES = [
 
 def write_corpus(folder: Path) -> None:
     """The valid files, in a folder."""
-    pairs = [
+    pairs: list[dict[str, Any]] = [
         {"id": f"c{n}", "query": f"question {n}, of a kind", "response_a": "x" * n, "response_b": 'y "z"\n' * (n % 4),
          "label": ("a", "b", "tie")[n % 3], "votes": ["a", "b"], "group": f"g{n % 4}", "system_a": "s", "system_b": "t",
          "persona": {"age": "30"}, "meta": {"n": n}}
         for n in range(12)
     ]  # fmt: skip
-    texts = [{"query": "q", "response": f"text {n}", "score": 1 + n % 5, "aspect": "good"} for n in range(12)]
-    choices = [{"query": "q", "options": ["x", "yy", "zzz"], "label": n % 3, "preference": "short"} for n in range(12)]
+    texts: list[dict[str, Any]] = [
+        {"query": "q", "response": f"text {n}", "score": 1 + n % 5, "aspect": "good"} for n in range(12)
+    ]
+    choices: list[dict[str, Any]] = [
+        {"query": "q", "options": ["x", "yy", "zzz"], "label": n % 3, "preference": "short"} for n in range(12)
+    ]
     lines = {name: _lines(rows) for name, rows in {"pairs": pairs, "texts": texts, "choices": choices}.items()}
     for name, text in lines.items():
         (folder / f"{name}.jsonl").write_text(text)

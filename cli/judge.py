@@ -83,7 +83,7 @@ def _print_run(run: "Run", as_json: bool) -> None:
 
     evaluation, folder = evaluate(run.arrays, run.identity), run.path
     if as_json:
-        summary: dict[str, Any] = {"out": str(folder), "rejected": run.rejected}
+        summary: dict[str, Any] = {"out": str(folder), "rejected": run.rejected, "unlabelled": run.unlabelled}
         summary["evaluation"] = evaluation.model_dump(mode="json")
         options.print_json(summary | {"stages": {stage: usage.model_dump() for stage, usage in run.usage.items()}})
         return

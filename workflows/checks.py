@@ -47,6 +47,7 @@ from ..paths import home
 from ..signatures.direct import Grade, Prefer
 from .case_source import Cases, CaseSource, case_source
 from .judge_spec import JudgeSpec
+from .label_count import LabelCount
 from .preflight import admit_models, check_count, exclude_training_cases, pace_of, prepare_models, stored, workers_of
 from .progress import SILENT, Progress
 
@@ -225,12 +226,15 @@ def _comparison(
 
 def _labelled(source: CaseSource, skip_bad: bool, progress: Progress) -> Iterator[Case]:
     """The cases whose label names a winner; with `skip_bad`, bad rows are left out with a notice."""
+    rows = LabelCount()
     with tempfile.TemporaryDirectory() as folder, Rejects(Path(folder) / "rejects.jsonl") as rejects:
-        for case in source.cases(rejects if skip_bad else None):
+        for case in rows.counted(source.cases(rejects if skip_bad else None)):
             if case.label is not None and case.label.winner is not None:
                 yield case
         if rejects.count:
             progress.notice(f"{rejects.count:,} bad rows were left out; {rejects.first}")
+        if rows.notice():
+            progress.notice(rows.notice())
 
 
 def _changes(path: str, file: JudgeFile, judge: Judge) -> Iterator[str]:
@@ -310,17 +314,17 @@ def _reads(lm: Any) -> tuple[bool, str]:
 
 def _check_cases(source: CaseSource, name: str) -> CheckItem:
     """Read every row; a bad one does not end the reading, and the first is named."""
-    labels, count = Counter[str](), 0
+    labels, rows = Counter[str](), LabelCount()
     try:
         with tempfile.TemporaryDirectory() as folder, Rejects(Path(folder) / "rejects.jsonl") as rejects:
-            for case in source.cases(rejects):
-                count += 1
+            for case in rows.counted(source.cases(rejects)):
                 winner = str(case.label.value) if isinstance(case.label, Winner) else "scores"
                 labels["none" if case.label is None else winner] += 1
         if rejects.count:
-            total = count + rejects.count
+            total = rows.rows + rejects.count
             return CheckItem(name, False, f"{rejects.count} bad rows of {total}; {rejects.first}")
     except DicastError as error:
         return CheckItem(name, False, str(error))
     text = ", ".join(f"{n} {label}" for label, n in labels.most_common())
-    return CheckItem(name, count > 0, f"{count} cases; labels: {text or 'none'}")
+    notice = f"; {rows.notice()}" if rows.notice() else ""
+    return CheckItem(name, rows.rows > 0, f"{rows.rows} cases; labels: {text or 'none'}{notice}")

@@ -21,6 +21,7 @@ from ..judging.registry import JUDGE_SUFFIX
 from ..optimizers.fingerprints import exclude_seen
 from ..paths import private_folder
 from .case_source import ROWS, CaseSource, StoredRows
+from .label_count import LabelCount
 from .progress import Progress
 
 NO_CASE = "--cases {}: holds no case, or none that the options leave. Give others."
@@ -113,6 +114,11 @@ def read_sample(
         cases = list(sample(source.cases(), limit, seed))
     if not cases:
         raise DataError(NO_CASE.format(source.source))
+    labels = LabelCount()
+    for _ in labels.counted(cases):
+        pass
+    if notice := labels.notice():
+        progress.notice(notice)
     return cases
 
 

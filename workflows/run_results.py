@@ -39,6 +39,7 @@ class Run:
         status: how `dicast.run` ended: "complete", "stopped", or "budget"; None for a run that was only read.
         message: why it ended, if not complete.
         usage: what `dicast.run` spent, by stage; answers from the cache cost nothing.
+        unlabelled: rows without a label that `dicast.run` read.
         rejected: bad rows that `dicast.run` left out; they are in `rejects.jsonl`.
     """
 
@@ -48,6 +49,7 @@ class Run:
     message: str = ""
     usage: Mapping[str, Usage] = field(default_factory=dict)
     rejected: int = 0
+    unlabelled: int = 0
 
     @property
     def name(self) -> str:

@@ -20,6 +20,7 @@ from ..optimizers.compile_folder import is_compilation
 from .case_source import Cases, CaseSource, StoredRows, case_source
 from .interrupts import delayed_interrupt
 from .judge_spec import BuiltJudge, JudgeSpec, judge_spec, same_judge
+from .label_count import LabelCount
 from .preflight import (
     admit_models,
     as_budget,
@@ -157,12 +158,14 @@ def run(
     folder = RunFolder(Path(out) if out is not None else spec.default_folder, retried=retried_reasons(retry))
     if is_compilation(folder.path):
         raise RunError(f"{folder.path}: holds a compilation. Give another --out.")
+    labels = LabelCount()
     with folder.locked(), Rejects(folder.path / "rejects.jsonl") as rejects:
         before = identity_before(folder)
         if before is not None:
             _check(spec, built, folder, before, progress, skip_bad=skip_bad)
         read_from = stored(spec.cases, folder.path)
-        chosen = nonempty(sample(read_from.cases(rejects if skip_bad else None), limit, seed), read_from)
+        drawn = sample(read_from.cases(rejects if skip_bad else None), limit, seed)
+        chosen = labels.counted(nonempty(drawn, read_from))
         fitted_to: list[Case] = []
         if isinstance(built, FittedJudge):
             fitted_to = list(chosen)
@@ -179,8 +182,17 @@ def run(
                 run_cases(built, chosen, folder, workers=workers, on_verdict=progress.verdict, stop=stop)
             except BudgetSpent as error:
                 message = str(error)
+    if notice := labels.notice():
+        progress.notice(notice)
     status: Status = "budget" if message else "stopped" if stop.is_set() else "complete"
-    return Run(folder.path, status=status, message=message, usage=ledger.stages, rejected=rejects.count)
+    return Run(
+        folder.path,
+        status=status,
+        message=message,
+        usage=ledger.stages,
+        rejected=rejects.count,
+        unlabelled=labels.unlabelled,
+    )
 
 
 def _check(
