@@ -93,6 +93,11 @@ def current_pace() -> Pace:
     return _pace.get() or _DEFAULT
 
 
+def set_pace(pace: Pace) -> None:
+    """Make the calls of this context, a copy that ends with its thread, at this pace."""
+    _pace.set(pace)
+
+
 @contextmanager
 def paced(pace: Pace) -> Iterator[Pace]:
     """Make the calls inside at this pace."""

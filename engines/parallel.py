@@ -9,11 +9,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import ContextVar, copy_context
+from dataclasses import replace
 from typing import TypeVar
 
 from ..data import Case
 from ..errors import Infrastructure
-from .pace import current_pace
+from .pace import current_pace, set_pace
 from .stop_rule import Failure, StopRule
 
 Item = TypeVar("Item")
@@ -83,7 +84,9 @@ def stream(
     rule, silence, waiting = StopRule(workers), _Silence(), iter(cases)
     problem: Exception | None = None
     waits = True
-    spare = current_pace().in_flight - workers
+    ending = threading.Event()  # wakes what pauses before it asks again
+    pace = replace(current_pace(), stop=ending)
+    spare = pace.in_flight - workers
     pool = ThreadPoolExecutor(workers, "dicast-case")
     helpers = ThreadPoolExecutor(spare, "dicast-question") if spare > 0 else None
     try:
@@ -99,11 +102,13 @@ def stream(
                     break
                 context = copy_context()
                 context.run(_helpers.set, helpers or ())
+                context.run(set_pace, pace)
                 in_flight[pool.submit(context.run, function, case)] = case
             if not in_flight:
                 break
             finished, _ = wait(in_flight, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
             if problem is not None or stop.is_set():
+                ending.set()
                 for future in [future for future in in_flight if future.cancel()]:  # not started: left for the next run
                     del in_flight[future]
             for future in finished & in_flight.keys():

@@ -40,7 +40,12 @@ class StopRule:
         self._failures += 1
         self._of_server = self._of_server + 1 if failure.is_server else 0
         if not self._any_judged and (self._of_server >= self._first or self._failures >= self._many):
-            return f"{failure.message} The first {self._failures} cases failed so. Run again to continue."
+            return f"{_sentence(failure.message)} The first {self._failures} cases failed so. Run again to continue."
         if self._of_server >= self._many:
-            return f"{failure.message} {self._of_server} cases in a row failed so. Run again to continue."
+            return f"{_sentence(failure.message)} {self._of_server} cases in a row failed so. Run again to continue."
         return ""
+
+
+def _sentence(text: str) -> str:
+    """The text with a full stop at its end; a server's own words often have none."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."

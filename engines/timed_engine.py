@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dspy.lm15 import Request, Response, TransportError
+from dspy.lm15 import Request, Response, TimeoutError, TransportError
 
 from .ledger import current_deadline
 from .pace import WHOLE, current_pace
@@ -51,7 +51,8 @@ class TimedEngine:
             NoAnswerInTime: it took too long, or the minutes of the budget are used up.
         """
         seconds = current_pace().timeout or self.timeout
-        left = current_deadline() + GRACE - time.monotonic()
+        started = time.monotonic()
+        left = current_deadline() + GRACE - started
         built = self._start(seconds)
         try:
             response = call_within(min(WHOLE * seconds, left), lambda: built.engine.complete(request))
@@ -60,8 +61,8 @@ class TimedEngine:
             if left < WHOLE * seconds:
                 raise NoAnswerInTime("the minutes of the budget were used up before the server answered.") from None
             raise NoAnswerInTime(f"no whole answer within {WHOLE * seconds:g} s. {_ADVICE}") from None
-        except TransportError as error:
-            if type(error.__cause__).__name__ != "ReadTimeout":
+        except (TransportError, TimeoutError) as error:
+            if not _is_of_client(error, time.monotonic() - started >= seconds):
                 raise
             raise NoAnswerInTime(f"nothing came from the server for {seconds:g} s. {_ADVICE}") from error
         finally:
@@ -95,6 +96,11 @@ class TimedEngine:
             is_unused = built.is_left and not built.calls
         if is_unused:
             built.engine.close()
+
+
+def _is_of_client(error: TransportError | TimeoutError, time_is_up: bool) -> bool:
+    """Whether the engine has ended the call: as lm15 says it, or LiteLLM. Else the server did (408, 504)."""
+    return type(error.__cause__).__name__ == "ReadTimeout" or (isinstance(error, TimeoutError) and time_is_up)
 
 
 _ADVICE = "Is it alive? Give it longer with --timeout."

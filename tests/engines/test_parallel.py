@@ -10,7 +10,7 @@ import pytest
 
 from dicast.data import Case
 from dicast.engines import parallel
-from dicast.engines.pace import Pace, paced
+from dicast.engines.pace import Pace, current_pace, paced
 from dicast.engines.parallel import concurrently, stream
 from dicast.engines.stop_rule import FIRST, MANY, Failure, StopRule
 from dicast.errors import DataError, DeclarationError, Infrastructure
@@ -189,3 +189,16 @@ def test_a_run_whose_cases_finish_is_not_silent(monkeypatch: pytest.MonkeyPatch)
     with paced(Pace(on_silence=said.append)):
         run(lambda case: time.sleep(0.02), 20, workers=1)
     assert said == []
+
+
+def test_what_ends_a_run_wakes_the_cases_that_pause() -> None:
+    def function(case: Case) -> bool:
+        if case.id == "0":
+            raise DeclarationError("no model")
+        return current_pace().stop.wait(30)
+
+    results = stream(function, cases(8), workers=4, stop=threading.Event(), failed=lambda result: None)
+    started = time.monotonic()
+    with pytest.raises(DeclarationError, match="no model"):
+        assert all(woken for _, woken in results)
+    assert time.monotonic() - started < 20
