@@ -34,6 +34,8 @@ from ..errors import DeclarationError
 from .faults import FAULTS, Body, Exchange, Fault, Reply, error_text, http
 from .schema import DEFAULT_PROBABILITIES, smallest_value
 
+Faults = Mapping[str, float] | Mapping[Fault, float]
+
 
 @dataclass
 class MockServer:
@@ -56,7 +58,7 @@ class MockServer:
 
     answer: Callable[[Body], str | Mapping[str, Any] | None] | None = None
     token_probabilities: Callable[[Body], Mapping[str, float]] | None = None
-    faults: Mapping[str | Fault, float] = field(default_factory=dict)
+    faults: Faults = field(default_factory=dict)
     delay: float = 0.0
     seed: int = 0
     port: int = 0
@@ -74,7 +76,7 @@ class MockServer:
         self._connections: set[socket.socket] = set()
         self.set_faults(self.faults)
 
-    def set_faults(self, faults: Mapping[str | Fault, float]) -> None:
+    def set_faults(self, faults: Faults) -> None:
         """From now on these faults are served, with these probabilities.
 
         Raises:
@@ -253,7 +255,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the faults")
     parser.add_argument("--log", type=Path, help="append a digest of each answered request to this file")
     options = parser.parse_args()
-    faults: dict[str | Fault, float] = {name: options.faults / len(FAULTS) for name in FAULTS}
+    faults = {name: options.faults / len(FAULTS) for name in FAULTS}
     for name, _, proportion in (item.partition("=") for item in options.fault):
         faults[name] = float(proportion)
     server = MockServer(faults=faults, delay=options.delay, seed=options.seed, port=options.port, log=options.log)
