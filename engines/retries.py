@@ -17,6 +17,7 @@ from .pace import current_pace
 
 ATTEMPTS = 5  # of one call
 TIMED_OUT_ATTEMPTS = 2  # of one call that ran into --timeout; more would wait for a dead server for too long
+FIRST_PAUSE = 1.0  # seconds, on average
 LONGEST_PAUSE = 60.0  # seconds; a server that asks for more counts as failed
 PASSING: tuple[type[LM15Error], ...] = (RateLimitError, ServerError, TimeoutError, TransportError)
 
@@ -48,7 +49,7 @@ def pause_after(error: LM15Error, failed: int) -> float:
     asks = error.retry_after
     if asks is not None and asks >= 0:
         return float(asks)
-    return float(2 ** (failed - 1) * random.uniform(0.5, 1.5))
+    return float(FIRST_PAUSE * 2 ** (failed - 1) * random.uniform(0.5, 1.5))
 
 
 def _pause(seconds: float) -> bool:

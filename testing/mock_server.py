@@ -236,7 +236,10 @@ def _handler(server: MockServer) -> type[BaseHTTPRequestHandler]:
 
         def _gone(self, seconds: float) -> bool:
             """After this many seconds: the client has closed the connection, or the server stops."""
-            readable, _, _ = select.select([self.connection], [], [], seconds)
+            try:
+                readable, _, _ = select.select([self.connection], [], [], seconds)
+            except (OSError, ValueError):  # closed by `stop`
+                return True
             return bool(readable) or server._stopping.is_set()
 
         def log_message(self, *_: object) -> None:
