@@ -201,7 +201,10 @@ def _handler(server: MockServer) -> type[BaseHTTPRequestHandler]:
                 super().handle()
 
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            try:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            except ValueError:  # such as of a client that was killed while it sent
+                return self._send(Reply(http(error_text("the request is not JSON"), 400), "close"))
             server.authorizations.append(self.headers["Authorization"] or "")
             with server.in_flight():
                 fault = server.sample_fault()

@@ -38,7 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with cases, a home, a key that ends in CR, and retries without long pauses."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DICAST_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY + "\r")
     monkeypatch.setattr(retries, "FIRST_PAUSE", 0.001)
     monkeypatch.setattr(retries, "LONGEST_PAUSE", 0.1)
     both = [{"id": f"case-{n}", "query": f"question {n}"} for n in range(CASES)]
