@@ -331,8 +331,8 @@ def damage(scratch: Scratch) -> Iterator[Row]:
             files = {path.name: path.read_bytes() for path in folder.glob("*.json*")}
             ended = scratch.run(*scratch.judge(server, "base", folder.name), seconds=60)
             if ended.is_refusal:
-                kept = all((folder / file).read_bytes() == text for file, text in files.items())
-                return Row(f"run folder: {name}", kept, f"refused: {ended.last_line}")
+                untouched = all((folder / file).read_bytes() == text for file, text in files.items())
+                return Row(f"run folder: {name}", untouched, f"refused: {ended.last_line}")
             scored = (
                 json.loads(ended.output[ended.output.index("{") :])["evaluation"]["scored"] if not ended.code else 0
             )

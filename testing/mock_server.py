@@ -17,7 +17,6 @@ import hashlib
 import json
 import math
 import random
-import select
 import socket
 import struct
 import threading
@@ -240,10 +239,11 @@ def _handler(server: MockServer) -> type[BaseHTTPRequestHandler]:
         def _gone(self, seconds: float) -> bool:
             """After this many seconds: the client has closed the connection, or the server stops."""
             try:
-                readable, _, _ = select.select([self.connection], [], [], seconds)
-            except (OSError, ValueError):  # closed by `stop`
+                self.connection.settimeout(seconds)
+                self.connection.recv(1, socket.MSG_PEEK)  # returns when the client closes, or sends more
                 return True
-            return bool(readable) or server._stopping.is_set()
+            except TimeoutError:
+                return server._stopping.is_set()
 
         def log_message(self, *_: object) -> None:
             pass

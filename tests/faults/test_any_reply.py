@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dicast.cli import run
-from dicast.engines import retries
+from dicast.engines import models, retries
 from dicast.testing import FAULTS, Fault, MockServer, Reply
 from dicast.testing.faults import http
 
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.fault
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A working folder with cases, a home, a key that ends in CR, and retries without long pauses."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DICAST_HOME", str(tmp_path / "home"))
@@ -47,15 +47,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, rows in {"pairs.jsonl": pairs, "texts.jsonl": texts}.items():
         Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows))
     Path("brief.yaml").write_text(YAML)
-    return tmp_path
+    yield
+    close_connections()
+
+
+def close_connections() -> None:
+    """Forget the LMs of this process, so that hundreds of servers leave no open sockets behind."""
+    for lm in models._lms.values():
+        lm.transport.close()
+    models._lms.clear()
 
 
 class Judging:
     """Runs of one judge in one folder, on a server; after each run everything that it wrote is searched."""
 
-    def __init__(
-        self, server: MockServer, judge: str, capsys: pytest.CaptureFixture[str], cases: int = CASES
-    ) -> None:
+    def __init__(self, server: MockServer, judge: str, capsys: pytest.CaptureFixture[str], cases: int = CASES) -> None:
         self.server, self.judge, self.capsys, self.cases = server, judge, capsys, cases
         self.out = Path("runs") / f"{judge}-{len(list(Path('runs').glob('*')))}"
 
@@ -117,9 +123,7 @@ def test_a_fault_costs_no_case(name: str, judge: str, capsys: pytest.CaptureFixt
         judging.check_healthy_rerun()
 
 
-def check_drawn(
-    reply: Callable[[dict[str, Any], int], bytes], judge: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def check_drawn(reply: Callable[[dict[str, Any], int], bytes], judge: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Half of the replies are drawn ones; `reply` takes the good answer and the number of the reply."""
     numbers = itertools.count()
     fault = Fault("drawn", "", "", lambda exchange: Reply(http(reply(exchange.complete(), next(numbers)))))
@@ -127,6 +131,7 @@ def check_drawn(
         judging = Judging(server, judge, capsys)
         judging.check_faulty_run()
         judging.check_healthy_rerun()
+    close_connections()
 
 
 def drawn(examples: int) -> settings:
