@@ -18,6 +18,7 @@ from ..errors import ExecutionError, Infrastructure, Internal, Unreadable
 from ..judging.heads import Head
 from ..judging.judge import Judge
 from ..judging.judge_record import to_record
+from ..paths import private_folder
 from .cost_account import CostAccount
 from .fingerprints import digest
 
@@ -89,6 +90,7 @@ class Evidence:
         return [verdicts[case.id] for case in cases]
 
     def _record(self, judge: Judge, cases: Sequence[Case], folder: Path) -> list[Judged]:
+        private_folder(self.folder)
         with self.account.recording() as count:
 
             def on_verdict(judged: Judged) -> None:
