@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from ..data import Case, Judged, Verdict
-from ..errors import DeclarationError, Infrastructure, RunError, UnscoredReason
+from ..errors import DeclarationError, Infrastructure, Internal, RunError, Unreadable, UnscoredReason
 from ..parsing import parse_record_json
 from .jsonl import ResumableJsonl, rewriting
 from .last_lines import LastLines
@@ -167,7 +167,7 @@ def run_cases(
 
     Raises:
         BudgetSpent: the budget is used up; finished verdicts are written.
-        Infrastructure: nothing works (`StopRule`); finished verdicts are written.
+        Infrastructure, Unreadable, Internal: nothing works (`StopRule`); finished verdicts are written.
         DeclarationError: a model that cannot be used, or no case that can be judged; likewise.
     """
     folder.drop_retried()
@@ -183,7 +183,7 @@ def run_cases(
                 folder.add(file, case.id, judged.model_dump_json())
                 finished += 1
                 on_verdict(judged)
-        except Infrastructure:
+        except (Infrastructure, Unreadable, Internal):
             lenient.check(finished)
             raise
     lenient.check(finished)

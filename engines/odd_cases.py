@@ -3,10 +3,11 @@
 from collections.abc import Callable
 
 from ..data import Case, Verdict
-from ..errors import DeclarationError, ModelError, ModelRefused, UnscoredReason
+from ..errors import DeclarationError, ExecutionError, Internal, ModelError, ModelRefused, Unreadable, UnscoredReason
 from .stop_rule import Failure
 
-USELESS = ("internal", "unreadable")  # reasons that, from the first case on, say that nothing can work
+# Reasons that say, from the first case on, that nothing can work, with the error that then ends the run.
+USELESS: dict[str, type[ExecutionError]] = {"internal": Internal, "unreadable": Unreadable}
 
 
 class LenientJudge:
@@ -45,4 +46,5 @@ def failure_of(verdict: Verdict) -> Failure | None:
     """How a verdict failed, where that need not be the case's fault."""
     if verdict.reason == "infrastructure":
         return Failure(verdict.detail)
-    return Failure(verdict.detail, is_server=False) if verdict.reason in USELESS else None
+    kind = USELESS.get(verdict.reason or "")
+    return Failure(verdict.detail, is_server=False, kind=kind) if kind is not None else None

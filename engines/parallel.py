@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import TypeVar
 
 from ..data import Case
-from ..errors import Infrastructure
 from .pace import current_pace, set_pace
 from .stop_rule import Failure, StopRule
 
@@ -78,7 +77,7 @@ def stream(
         failed: how a result has failed for a reason beyond the case, if it has.
 
     Raises:
-        Infrastructure: nothing works (`StopRule`), after the results in flight were yielded.
+        Infrastructure, Unreadable, Internal: nothing works (`StopRule`), after the results in flight were yielded.
         Exception: the first one from the function, or from reading the cases; likewise.
     """
     rule, silence, waiting = StopRule(workers), _Silence(), iter(cases)
@@ -118,9 +117,10 @@ def stream(
                 except Exception as error:
                     problem = problem or error
                     continue
-                reason = rule.add(failed(result))
-                if reason and problem is None:
-                    problem = Infrastructure(reason)
+                failure = failed(result)
+                reason = rule.add(failure)
+                if failure is not None and reason and problem is None:
+                    problem = failure.kind(reason)
                 yield case, result
             silence.check(finished, min(len(in_flight), workers))
     except KeyboardInterrupt:

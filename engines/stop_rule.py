@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from ..errors import ExecutionError, Infrastructure
+
 FIRST = 5  # failures at the server, before any case was judged, that end a run of few workers
 MANY = 20  # failures in a row that end it, also after other cases were judged; at 30 % of faults, once in 10^10 cases
 
@@ -13,10 +15,12 @@ class Failure:
     Attributes:
         message: one line.
         is_server: the server failed; else the answers were of no use, which can be the case's fault.
+        kind: the error that ends a run for it.
     """
 
     message: str
     is_server: bool = True
+    kind: type[ExecutionError] = Infrastructure
 
 
 class StopRule:

@@ -14,7 +14,7 @@ from typing import Any
 from ..data import Case, Judged
 from ..data.split import split
 from ..engines.ledger import Budget
-from ..errors import DeclarationError, Infrastructure, ModelError, NoTokenProbabilities
+from ..errors import DeclarationError, Infrastructure, ModelError, NoTokenProbabilities, Unreadable
 from ..judging.judge import Judge
 from ..judging.judge_file import save
 from ..programs.baselines import Longer, Majority, ReviewerAverage
@@ -262,13 +262,14 @@ class Compiler:
     def _baseline_verdicts(self, part: Sequence[Case]) -> dict[str, Sequence[Judged]]:
         """The verdicts of the baseline by its name; empty where its model cannot answer it, with the reason as a step.
 
-        The judge's own model may give no token probabilities, which the judge does not need and the baseline does.
+        The judge's own model may give no token probabilities, or only those of other tokens than the options; the judge
+        may not need them, and the baseline does.
         """
         if self.baseline is None:
             return {}
         try:
             return {self.baseline.name: self.evidence.with_head(self.baseline, part, "test")}
-        except (ModelError, Infrastructure) as error:
+        except (ModelError, Unreadable, Infrastructure) as error:
             if isinstance(error, Infrastructure) and NoTokenProbabilities.words not in str(error):
                 raise
             self.progress.step("baseline", f"{self.baseline.name} left out: {error}")

@@ -84,7 +84,7 @@ class Evidence:
             if any(map(_failed_on_server, recorded)):
                 recorded = self._record(judge, cases, folder)  # a second run judges the failed cases again
             if recorded and all(judged.reason in RETRIED for judged in recorded):
-                raise _failure_of(recorded[0])
+                raise _failure_of(judge, recorded[0])
             for judged in recorded:
                 verdicts.setdefault(judged.case_id, judged)
         return [verdicts[case.id] for case in cases]
@@ -167,8 +167,8 @@ def _failed_on_server(judged: Judged) -> bool:
     return judged.reason == "infrastructure"
 
 
-def _failure_of(judged: Judged) -> ExecutionError:
+def _failure_of(judge: Judge, judged: Judged) -> ExecutionError:
     """Why no case could be judged."""
     kinds: tuple[type[ExecutionError], ...] = (Infrastructure, Unreadable, Internal)
     kind = next((kind for kind in kinds if kind.reason == judged.reason), Infrastructure)
-    return kind(f"no case could be judged; the first one: {judged.detail}")
+    return kind(f"judge {judge.name!r}: no case could be judged; the first one: {judged.detail}")

@@ -14,6 +14,7 @@ The out-of-fold verdicts come from heads that were also chosen without their fol
 which serve both purposes.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -124,9 +125,11 @@ def _labelled(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> tuple[str, 
     kinds = {index: kind for index, case in enumerate(cases) if (kind := _kind(case))}
     usable = [index for index in kinds if verdicts[index].status == "scored"]
     if len(usable) < LEAST_LABELS:
+        lost = Counter(verdicts[index].reason or verdicts[index].status for index in kinds.keys() - set(usable))
+        why = f" ({', '.join(f'{n} more are {reason}' for reason, n in lost.most_common())})" if lost else ""
         raise TooFewVerdicts(
-            f"fit: {len(usable)} labelled verdicts of {len(cases)} cases. Label {LEAST_LABELS} at least; 100 or more "
-            "make a head with useful probabilities."
+            f"fit: {len(usable)} labelled verdicts of {len(cases)} cases{why}. Label {LEAST_LABELS} at least; 100 or "
+            "more make a head with useful probabilities."
         )
     if len(names := sorted(set(kinds.values()))) > 1:
         raise DeclarationError(f"fit: cases of several kinds, {', '.join(names)}. Fit each kind by itself.")

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from ...data import Case, Judged, Verdict
 from ...data.case import digest
-from ...errors import DeclarationError, ModelError, RunError
+from ...errors import DeclarationError, Internal, ModelError, RunError, Unreadable
 from ...evaluation.run_arrays import run_arrays
 from ...judging.judge import Judge
 from ..cost_account import cost_per_verdict
@@ -63,7 +63,8 @@ class TrialRunner:
         """The trial of one structure: stopped as soon as a rival has beaten it, unusable if it cannot judge.
 
         Raises:
-            DeclarationError: the first trial, the judge before the search, cannot judge or be measured.
+            DeclarationError, Unreadable, Internal: the first trial, the judge before the search, cannot judge or be
+                measured.
             ModelError: a model cannot be used.
             KeyboardInterrupt: `run_judge` was stopped.
         """
@@ -74,7 +75,7 @@ class TrialRunner:
             rival = self._run(with_settings(self.judge, settings), interims, before)
         except (RunError, ModelError):  # they are not caused by the structure
             raise
-        except DeclarationError as error:
+        except (DeclarationError, Unreadable, Internal) as error:
             if not before:
                 raise
             ended = {"status": "unusable", "detail": str(error)}

@@ -16,6 +16,7 @@ from dicast.engines.batch import RunFolder, read_verdicts, run_cases
 from dicast.engines.ledger import Budget, Ledger, charge_to
 from dicast.errors import BudgetSpent, DeclarationError, ModelError
 from dicast.judging import Cascade, Judge, Panel, SignatureJudge, build
+from dicast.programs.direct import Direct
 from dicast.testing import ScriptedLM
 
 CASES = [PAIR.model_copy(update={"id": str(number)}) for number in range(6)]
@@ -192,3 +193,65 @@ def test_an_answer_that_a_parser_chokes_on_is_a_parse_failure(text):
         "direct", PAIR, lambda request: '{"better": ' + text, evidence="pairwise", order="one", readout="generate"
     )
     assert verdict.reason == "parse_failure"
+
+
+# what is asked again
+
+
+def asked_twice(first: Any, then: Any, judge: Judge) -> tuple[list[Verdict], list[int]]:
+    """The verdicts of two judgments whose model answers by `first` and then by `then`, and how often it was asked."""
+    model = {"answer": first}
+    lm = ScriptedLM(lambda request: model["answer"](request), cache=True)
+    verdicts, requests = [], []
+    for model["answer"] in (first, then):
+        before = len(lm.requests)
+        with dspy.context(lm=lm):
+            verdicts.append(judge(PAIR))
+        requests.append(len(lm.requests) - before)
+    return verdicts, requests
+
+
+def chain(scores: Any) -> Any:
+    """A model that gives Fennec one criterion, a guideline, and these scores."""
+
+    def answer(request: Any) -> Any:
+        fields = set(schema_of(request)["properties"])
+        if "criteria" in fields:
+            return {"criteria": ["accuracy"]}
+        return scores if "score_a" in fields else dict.fromkeys(fields, "text")
+
+    return answer
+
+
+def test_an_answer_that_could_not_be_used_is_asked_again_and_the_others_are_not():
+    whole = {"explanation_a": "x", "explanation_b": "y", "comparison": "z", "score_a": 4, "score_b": 2}
+    verdicts, requests = asked_twice(chain("no scores"), chain(whole), build("fennec", order="one"))
+    assert [verdict.reason for verdict in verdicts] == ["parse_failure", None]
+    assert requests == [2 + 3, 1]  # the criterion and its guideline stay, of the judgment there were three tries
+
+
+def test_an_answer_that_could_not_be_read_is_asked_again():
+    thought, letters = ({"token_probabilities": tokens} for tokens in ({"<think>": 1.0}, {"A": 0.6, "B": 0.3}))
+    judge = build("direct", evidence="pairwise", order="one")
+    verdicts, requests = asked_twice(lambda request: thought, lambda request: letters, judge)
+    assert [verdict.reason for verdict in verdicts] == ["unreadable", None]
+    assert requests == [1, 1]
+
+
+def test_after_an_unexpected_error_everything_is_asked_again():
+    class Broken(Direct):
+        """Fails once, after its model has answered."""
+
+        failures = 1
+
+        def decide(self, case: Case, verdict: Verdict) -> Verdict:
+            self.failures -= 1
+            if self.failures >= 0:
+                raise KeyError("x")
+            return verdict
+
+    letters = {"token_probabilities": {"A": 0.6, "B": 0.3}}
+    judge = Broken(evidence="pairwise", order="both")
+    verdicts, requests = asked_twice(lambda request: letters, lambda request: letters, judge)
+    assert [verdict.reason for verdict in verdicts] == ["internal", None]
+    assert requests == [2, 2]
