@@ -40,7 +40,8 @@ def check_reply(response: Response, request: Request) -> Response:
         raise _unusable("its text holds half a character (a lone surrogate)")
     if not _has_message(response):
         raise _unusable("it holds no message")
-    if any(count is not None and count > MOST_TOKENS for count in dataclasses.astuple(response.usage)):
+    usage = response.usage
+    if any(count and count > MOST_TOKENS for count in (usage.input_tokens, usage.output_tokens, usage.total_tokens)):
         response = dataclasses.replace(response, usage=Usage())
     if request.config.logprobs is None:
         return response

@@ -162,7 +162,7 @@ def test_ctrl_c_keeps_what_is_done(elsewhere):
     with MockServer(answer=good, delay=0.1) as server:
         command = [sys.executable, "-m", "dicast", "prepare", "--with", "anonymise", "--cases", "stories.jsonl"]
         command += ["--out", "prepared.jsonl", "--lm", f"openai/mock@{server.url}", "--workers", "2"]
-        environment = os.environ | {"DSPY_CACHEDIR": str(elsewhere / "cache")}
+        environment = os.environ | {"DICAST_ANSWERS": str(elsewhere / "cache")}
         process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         watch = threading.Event()
         while not (path.exists() and path.read_bytes().count(b"\n") >= 3) and process.poll() is None:

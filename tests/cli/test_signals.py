@@ -63,7 +63,7 @@ class Terminal:
 @contextmanager
 def terminal(*arguments: str) -> Iterator[Terminal]:
     ours, theirs = pty.openpty()
-    environment = os.environ | {"TERM": "xterm", "COLUMNS": "100", "DSPY_CACHEDIR": str(Path("cache").absolute())}
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "100", "DICAST_ANSWERS": str(Path("cache").absolute())}
     process = subprocess.Popen(
         [sys.executable, *arguments],
         stdin=theirs,

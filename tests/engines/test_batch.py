@@ -224,7 +224,7 @@ def rows(tmp_path):
 def dicast_judge(rows, out, url, cache, *more, **popen):
     command = [sys.executable, "-m", "dicast", "judge", "--judge", "direct", "--cases", str(rows), "--out", str(out)]
     command += ["--lm", f"openai/mock@{url}", "--workers", "4", *more]
-    environment = os.environ | {"DSPY_CACHEDIR": str(cache), "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+    environment = os.environ | {"DICAST_ANSWERS": str(cache), "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
     return subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **popen
     )

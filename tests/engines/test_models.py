@@ -141,7 +141,7 @@ def test_a_provider_without_a_native_route_goes_through_litellm(tmp_path):
         "print('litellm.main' in sys.modules)\n"
     )
     with MockServer() as server:
-        environment = {"LM_STUDIO_API_BASE": server.url, "LM_STUDIO_API_KEY": "x", "DSPY_CACHEDIR": str(tmp_path)}
+        environment = {"LM_STUDIO_API_BASE": server.url, "LM_STUDIO_API_KEY": "x", "DICAST_ANSWERS": str(tmp_path)}
         result = subprocess.run(
             [sys.executable, "-c", code], env=os.environ | environment, capture_output=True, text=True
         )

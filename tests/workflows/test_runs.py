@@ -54,7 +54,7 @@ def ids(path="out"):
 
 def kill_when_some_are_judged(*arguments):
     """Run Python in another process and end it by SIGKILL once it has written a few verdicts."""
-    environment = os.environ | {"DSPY_CACHEDIR": str(Path("cache").absolute())}
+    environment = os.environ | {"DICAST_ANSWERS": str(Path("cache").absolute())}
     process = subprocess.Popen([sys.executable, *arguments], env=environment)
     verdicts, deadline = Path("out/verdicts.jsonl"), time.monotonic() + 120
     while not verdicts.exists() or verdicts.read_bytes().count(b"\n") < 3:
