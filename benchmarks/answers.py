@@ -86,9 +86,9 @@ def main() -> None:
         first = cpu(dspy.LM(MODEL, engine=transport), calls)
         dspy.cache.reset_memory_cache()
         dspy.cache.disk_cache.close()  # writes its logs into the files; it opens again on its next use
-        each = (size(dspys) - empty) / calls
+        bytes_kept = (size(dspys) - empty) / calls
         again = cpu(dspy.LM(MODEL, engine=transport), calls)
-        print(f"DSPy's cache    {first:.2f} ms a call; again {again:.2f} ms; {each:,.0f} bytes an answer")
+        print(f"DSPy's cache    {first:.2f} ms a call; again {again:.2f} ms; {bytes_kept:,.0f} bytes an answer")
 
         store = AnswerStore(ours)
         first = cpu(MeteredLM(MODEL, transport, store=store), calls)

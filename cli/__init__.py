@@ -18,6 +18,7 @@ import click
 
 from .._version import __version__
 from . import failures, output
+from .dspy_settings import check_settings
 from .exit_codes import ERROR, EXIT_CODES, FAIL, INCONCLUSIVE, STOPPED
 
 __all__ = ["ERROR", "FAIL", "INCONCLUSIVE", "STOPPED", "group", "main", "run"]
@@ -54,6 +55,7 @@ class LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """What the command returns, or the exit code of its failure, before click takes EOFError for Ctrl-D."""
         try:
+            check_settings()
             return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit):
             raise

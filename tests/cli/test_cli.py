@@ -297,3 +297,10 @@ def test_a_scoring_run_on_a_native_route_never_imports_litellm(elsewhere):
             "assert 'litellm' not in sys.modules"
         )
         subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("limit", ["abc", "", "1.5"])
+def test_a_setting_that_would_end_the_import_of_dspy_is_named_in_one_line(limit, monkeypatch, capsys):
+    monkeypatch.setenv("DSPY_CACHE_LIMIT", limit)
+    assert run(["list"]) == 3
+    assert capsys.readouterr().err.startswith("dicast: DSPY_CACHE_LIMIT: must be a whole number of bytes")

@@ -47,7 +47,10 @@ def tokens(body: dict[str, Any]) -> dict[str, float]:
 def compiling(labels: Path, out: Path, server: MockServer, *more: str) -> "subprocess.Popen[str]":
     command = [sys.executable, "-m", "dicast", "compile", "direct", "--cases", str(labels), "--out", str(out)]
     command += ["--recipe", str(labels.with_name("recipe.yaml")), "--lm", f"openai/mock@{server.url}", *more]
-    environment = os.environ | {"DICAST_ANSWERS": str(out.with_suffix(".cache")), "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+    environment = os.environ | {
+        "DICAST_ANSWERS": str(out.with_suffix(".cache")),
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    }
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
