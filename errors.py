@@ -13,8 +13,8 @@
     · Infrastructure      the server did not answer, or answered with an error
       · NoTokenProbabilities  its replies hold none
     · BudgetSpent         the calls, tokens, money or minutes allowed are used up
-    · Unreadable            the model gave the offered options too little probability
-    · Internal              dicast itself failed on this case
+    · Unreadable          the model gave the offered options too little probability
+    · Internal            dicast, or a judge of the user's, failed on this case
 
 Every message reads "who: what was wrong, with the value. What to do." Keys and control characters are removed from it.
 """
