@@ -224,8 +224,9 @@ class Judged(Verdict):
             if size != count:
                 raise ValueError(f"{name} for {size} candidates, but {first} for {count}")
         winners = [self.winner, *(label.value for label in (self.label, *self.votes) if isinstance(label, Winner))]
-        for winner in (*winners, *(["tie"] if self.order_winners else [])):
-            if isinstance(winner, str) and count not in (0, 2):
+        winners += ["a"] if self.order_winners else []
+        for winner in winners:
+            if isinstance(winner, str) and count not in (0, 2) and (winner != "tie" or count < 2):
                 raise ValueError(f"winner {winner!r} is for a pair, but there are {count} candidates")
             if isinstance(winner, int) and (winner < 0 or winner >= (count or winner + 1)):
                 raise ValueError(f"winner {winner} is not the index of one of {count} candidates")

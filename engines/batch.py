@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, get_args
 
+from pydantic import ValidationError
+
 from ..data import Case, Judged, Verdict
 from ..errors import DeclarationError, Infrastructure, Internal, RunError, Unreadable, UnscoredReason
-from ..parsing import parse_record_json
+from ..parsing import explain, parse_record_json
 from .jsonl import ResumableJsonl, rewriting
 from .last_lines import LastLines
 from .odd_cases import LenientJudge, failure_of
@@ -171,15 +173,23 @@ def run_cases(
         DeclarationError: a model that cannot be used, or no case that can be judged; likewise.
     """
     folder.drop_retried()
-    digest = folder.judge_digest
     lenient, finished = LenientJudge(judge), 0
+
+    def line_of(case: Case) -> Judged:
+        verdict, digests = lenient(case), {"case_digest": case.digest, "judge_digest": folder.judge_digest}
+        try:
+            return Judged.of(case, verdict, **digests)
+        except ValidationError as error:  # a verdict that is not of this case's kind
+            problem = f"the judge's verdict does not fit the case: {explain(error)}"
+            unscored = Verdict(case_id=case.id, status="unscored", reason="internal", detail=problem)
+            return Judged.of(case, unscored, **digests)
+
     judged_cases = stream(
-        lenient, folder.missing(cases), workers=workers, stop=stop or threading.Event(), failed=failure_of
+        line_of, folder.missing(cases), workers=workers, stop=stop or threading.Event(), failed=failure_of
     )
     with folder.append() as file:
         try:
-            for case, verdict in judged_cases:
-                judged = Judged.of(case, verdict, case_digest=case.digest, judge_digest=digest)
+            for case, judged in judged_cases:
                 folder.add(file, case.id, judged.model_dump_json())
                 finished += 1
                 on_verdict(judged)

@@ -164,3 +164,10 @@ def test_floats_come_back_to_the_last_bit() -> None:
 
 def test_swapping_a_judged_case_exchanges_its_label_too() -> None:
     assert Judged.of(PAIR, PAIRWISE).swapped() == Judged.of(PAIR.swapped(), PAIRWISE.swapped())
+
+
+def test_a_choice_of_several_can_end_in_a_tie():
+    case = Case(id="c", query="q", candidates=[{"text": text} for text in "xyz"])
+    assert Judged.of(case, Verdict(case_id="c", winner="tie")).winner == "tie"
+    with pytest.raises(ValueError, match="is for a pair"):
+        Judged.of(case, Verdict(case_id="c", winner="a"))

@@ -340,3 +340,12 @@ def test_two_servers_of_one_model_name_do_not_share_answers():
             dicast.judge("direct", lm=f"openai/same@{server.url}", evidence="pairwise", order="one")(case)
             asked.append(server.request_counts.total())
     assert asked == [1, 1]
+
+
+def test_a_verdict_that_does_not_fit_its_case_is_unscored(tmp_path):
+    def judge(case):
+        return Verdict(case_id=case.id, winner=5) if case.id == "case-1" else verdict(case)
+
+    run_cases(judge, cases(4), opened(tmp_path), workers=2, on_verdict=lambda judged: None)
+    unscored = [(judged.case_id, judged.reason) for judged in read_verdicts(tmp_path) if judged.status == "unscored"]
+    assert unscored == [("case-1", "internal")]
