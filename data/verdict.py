@@ -16,6 +16,7 @@ from .html import html_table
 Order = Literal["ab", "ba"]
 OTHER: dict[Order, Order] = {"ab": "ba", "ba": "ab"}
 Probability = Annotated[float, Field(ge=0, le=1)]
+MOST_SPENT = 1e12  # calls, tokens, dollars or seconds of one verdict: sums over many stay exact
 Number = Annotated[float, Field(allow_inf_nan=False)]
 HALF = re.compile("[\ud800-\udfff]")
 
@@ -233,6 +234,9 @@ class Judged(Verdict):
         for fix in self.corrections:
             if fix.candidate < 0 or fix.candidate >= (count or fix.candidate + 1):
                 raise ValueError(f"a correction is of candidate {fix.candidate}, but there are {count}")
+        for name, spent in self.usage:
+            if spent is not None and not abs(spent) <= MOST_SPENT:
+                raise ValueError(f"usage.{name} of one verdict is more than {MOST_SPENT:g}")
         return self
 
     def swapped(self) -> Self:

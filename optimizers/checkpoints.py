@@ -103,8 +103,8 @@ class Checkpoints:
 def other_format(version: object) -> str:
     """Why a folder of this format cannot be read."""
     return (
-        f"another version of dicast compiled this (format {version!r}; this version reads format {FORMAT}). Its judge "
-        "file can still be used."
+        f"another version of dicast compiled this (format {shown(version)}; this version reads format {FORMAT}). "
+        "Its judge file can still be used."
     )
 
 

@@ -15,7 +15,6 @@ EXCEPTIONS = {
     "data/csv_rows.py": "CSV, the one place",
     "judging/judge_record.py": "what it has just written",
     "optimizers/structure/space.py": "keys that it has just written",
-    "optimizers/checkpoints.py": "what it has just written",
     "testing/faults.py": "a test server's own replies",
     "testing/mock_server.py": "requests to a test server",
     "engines/last_lines.py": "only the ids of lines, which are parsed later",
