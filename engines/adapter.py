@@ -2,12 +2,12 @@
 
 `CompactAdapter` is DSPy's JSONAdapter for servers that enforce a JSON schema: the schema does the work of a format
 manual, so the prompt holds about half the words, which a local model reads that much sooner. What is sent and parsed
-(schema, demos as chat turns, types) is DSPy's own.
+(schema, demos as chat turns, types) is DSPy's own, but that a long list of whole numbers is sent as its ends.
 """
 
 import json
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import dspy
@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 
 from .answer_parsing import AnswerParsing
 
+LONGEST_LIST = 11  # whole numbers that are listed, as 0..10; more are a range
 WORDS = {str: "text", int: "whole number", float: "number", bool: "true or false"}
 
 
@@ -45,7 +46,36 @@ class CompactAdapter(AnswerParsing, dspy.JSONAdapter):
         request = f"Answer with JSON: {', '.join(signature.output_fields)}." if main_request else ""
         return "\n\n".join(part for part in (prefix, sections(values), request, suffix) if part)
 
+    def _prepare_response_format(self, lm: Any, lm_kwargs: dict[str, Any], signature: type[dspy.Signature]) -> None:
+        super()._prepare_response_format(lm, lm_kwargs, signature)
+        form = lm_kwargs.get("response_format")
+        if isinstance(form, type) and issubclass(form, BaseModel):
+            lists_as_ranges(form.model_json_schema())  # the one object that is sent: DSPy has put it into the class
+
     format_finetune_data = dspy.ChatAdapter.format_finetune_data
+
+
+def lists_as_ranges(schema: Any) -> None:
+    """Write long lists of consecutive whole numbers in a JSON schema, in place, as their ends.
+
+    `0 | 1 | ... | 100` takes some 470 tokens of a prompt, its ends a dozen; the answer is checked by its type anyway.
+    """
+    if isinstance(schema, dict):
+        values = schema.get("enum")
+        if isinstance(values, list) and _is_range(values):
+            del schema["enum"]
+            schema |= {"type": "integer", "minimum": values[0], "maximum": values[-1]}
+        for part in schema.values():
+            lists_as_ranges(part)
+    elif isinstance(schema, list):
+        for part in schema:
+            lists_as_ranges(part)
+
+
+def _is_range(values: Sequence[Any]) -> bool:
+    """Whether these are consecutive whole numbers, and too many to be listed."""
+    whole = len(values) > LONGEST_LIST and all(type(value) is int for value in values)
+    return whole and list(values) == list(range(values[0], values[-1] + 1))
 
 
 def sections(inputs: Mapping[str, Any]) -> str:
@@ -77,8 +107,7 @@ def words_for(annotation: Any, metadata: Any = ()) -> str:
     if origin is Annotated:
         return words_for(arguments[0], arguments[1:])
     if origin is Literal:
-        whole = all(isinstance(value, int) for value in arguments)
-        if len(arguments) > 11 and whole and list(arguments) == list(range(arguments[0], arguments[-1] + 1)):
+        if _is_range(arguments):
             return f"whole number {arguments[0]}..{arguments[-1]}"
         return " | ".join(json.dumps(value) for value in arguments)
     if origin in (list, tuple):

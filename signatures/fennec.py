@@ -70,12 +70,12 @@ class CriterionSingle(dspy.Signature):
 class JudgePair(CriterionPair):
     """You are a careful judge. Score two responses to a request by one criterion alone, from 1 (worst) to 5 (best).
 
-    Explain each score in one or two sentences that name what the response says. Neither order nor length decides.
+    Judge by what the responses say. Neither order nor length decides.
     """
 
-    explanation_a: str = dspy.OutputField(desc="why response A deserves its score")
+    explanation_a: str = dspy.OutputField(desc="one or two sentences that name what response A says: why its score")
     score_a: OneToFive = dspy.OutputField(desc="By the criterion, how good is response A?")
-    explanation_b: str = dspy.OutputField(desc="why response B deserves its score")
+    explanation_b: str = dspy.OutputField(desc="one or two sentences that name what response B says: why its score")
     score_b: OneToFive = dspy.OutputField(desc="By the criterion, how good is response B?")
     comparison: str = dspy.OutputField(desc="one sentence: which is better by this criterion, and why")
 
@@ -83,10 +83,10 @@ class JudgePair(CriterionPair):
 class JudgeSingle(CriterionSingle):
     """You are a careful judge. Score one response to a request by one criterion alone, from 1 (worst) to 5 (best).
 
-    Explain the score in one or two sentences that name what the response says. Length by itself earns nothing.
+    Judge by what the response says. Length by itself earns nothing.
     """
 
-    explanation: str = dspy.OutputField(desc="why the response deserves its score")
+    explanation: str = dspy.OutputField(desc="one or two sentences that name what the response says: why its score")
     score: OneToFive = dspy.OutputField(desc="By the criterion, how good is the response?")
 
 

@@ -90,7 +90,7 @@ class AnswerAndGuideline(dspy.Signature):
 class ScoreAnswer(AnswerAndGuideline):
     """You score one answer from 0 (useless) to 10 (ideal for this person) by the weighted guideline.
 
-    First say whether the answer is free of factual errors: what the person likes never excuses an error.
+    Facts are judged apart from the score: what the person likes never excuses an error.
     """
 
     explanation: str = dspy.OutputField(desc="one or two sentences by the heaviest factors")

@@ -31,4 +31,4 @@ def smallest_value(schema: Mapping[str, Any], root: Mapping[str, Any] | None = N
         return [smallest_value(schema["items"], root)]
     if kind == "object":
         return {name: smallest_value(part, root) for name, part in schema.get("properties", {}).items()}
-    return {"integer": 1, "number": 1.0, "boolean": True}.get(str(kind), "some text")
+    return {"integer": schema.get("minimum", 1), "number": 1.0, "boolean": True}.get(str(kind), "some text")

@@ -1,12 +1,18 @@
 """The compact adapter: the same call in fewer words."""
 
 import json
+from typing import Annotated, Literal
 
 import dspy
 import pytest
+from dspy.utils.exceptions import AdapterParseError
+from pydantic import BaseModel, Field
 
-from dicast.engines.adapter import CompactAdapter, heading, words_for
-from dicast.signatures import direct, fennec, pref, scales
+from dicast.engines.adapter import CompactAdapter, heading, lists_as_ranges, words_for
+from dicast.engines.models import get_lm
+from dicast.judging import Stage
+from dicast.judging.question import READOUTS, Question
+from dicast.signatures import direct, fennec, perse, persona, pref, reference_free, scales
 from dicast.testing import ScriptedLM
 
 SIGNATURES = [
@@ -69,3 +75,109 @@ def test_a_written_answer_round_trips_through_the_schema():
     with dspy.context(lm=lm, adapter=CompactAdapter()):
         assert dspy.Predict(direct.Grade)(request="q", response="y", aspect="a").score == 5
     assert lm.requests[0].config.response_format["schema"]["properties"]["score"]["enum"] == [1, 2, 3, 4, 5]
+
+
+# ranges of whole numbers
+
+
+class Part(BaseModel):
+    """A part with a score."""
+
+    score: Literal[tuple(range(-5, 21))]  # type: ignore[valid-type]
+    weight: Annotated[int, Field(ge=0, le=10)]
+
+
+class Ranges(dspy.Signature):
+    """Score."""
+
+    text: str = dspy.InputField()
+    percent: scales.Percent = dspy.OutputField()
+    stars: scales.OneToFive = dspy.OutputField()
+    ten: scales.ZeroToTen = dspy.OutputField()
+    odd: Literal[tuple(range(1, 40, 2))] = dspy.OutputField()  # type: ignore[valid-type]
+    parts: list[Part] = dspy.OutputField()
+    maybe: scales.Certainty | None = dspy.OutputField()
+
+
+def schema_sent(signature):
+    lm = ScriptedLM({})
+    with dspy.context(lm=lm, adapter=CompactAdapter()), pytest.raises(AdapterParseError):
+        dspy.Predict(signature)(**dict.fromkeys(signature.input_fields, "x"))
+    return lm.requests[0].config.response_format["schema"]
+
+
+def test_long_lists_of_whole_numbers_are_sent_as_their_ends():
+    schema = schema_sent(Ranges)
+    fields = schema["properties"]
+    assert fields["percent"] == {"type": "integer", "minimum": 0, "maximum": 100, "title": "Percent"}
+    assert fields["stars"]["enum"] == [1, 2, 3, 4, 5]
+    assert fields["ten"]["enum"] == list(range(11))
+    assert fields["odd"]["enum"] == list(range(1, 40, 2))
+    (part,) = schema["$defs"].values()
+    assert part["properties"]["score"] == {"type": "integer", "minimum": -5, "maximum": 20} | {"title": "Score"}
+    assert {"type": "integer", "minimum": 1, "maximum": 100} in fields["maybe"]["anyOf"]
+
+
+def test_lists_of_anything_else_stay():
+    for values in ([*range(11)], [*range(12), 13], ["1"] * 20, [True, False] * 6, [0.0, *range(1, 20)]):
+        schema = {"enum": list(values)}
+        lists_as_ranges(schema)
+        assert schema == {"enum": list(values)}
+
+
+@pytest.mark.parametrize("answer", [-1, 101, 1000, 50.5, "fifty", None, [50]])
+def test_an_answer_outside_the_range_or_not_whole_is_refused(answer):
+    lm = ScriptedLM({"score": answer})
+    with dspy.context(lm=lm, adapter=CompactAdapter()), pytest.raises(AdapterParseError):
+        dspy.Predict(reference_free.ExplicitV3)(task="t", source="s", text="x", aspect="a")
+
+
+@pytest.mark.parametrize("answer", [0, 50, 100, "7"])
+def test_an_answer_in_the_range_is_taken(answer):
+    lm = ScriptedLM({"score": answer})
+    with dspy.context(lm=lm, adapter=CompactAdapter()):
+        assert dspy.Predict(reference_free.ExplicitV3)(task="t", source="s", text="x", aspect="a").score == int(answer)
+
+
+@pytest.mark.parametrize(
+    "signature", [reference_free.ExplicitV1, reference_free.ExplicitV5, persona.PreferAsPersonSure]
+)
+def test_no_schema_of_ours_lists_a_hundred_numbers(signature):
+    assert len(json.dumps(schema_sent(signature))) < 500
+
+
+@pytest.mark.model
+@pytest.mark.slow
+@pytest.mark.parametrize("signature", [reference_free.ExplicitV3, persona.PreferAsPersonSure])
+def test_a_grammar_keeps_a_real_models_answers_in_the_range(small_model, signature):
+    """llama.cpp makes a grammar of `minimum` and `maximum`; 135M parameters at temperature 1.5 answer anything."""
+    lm, read = get_lm(small_model, cache=False), []
+    name = next(name for name in signature.output_fields if name in ("score", "certainty"))
+    with dspy.context(adapter=CompactAdapter()):
+        for number in range(6):
+            inputs = dict.fromkeys(signature.input_fields, f"A text, number {number}.")
+            config = {"temperature": 1.5, "max_tokens": 32, "rollout_id": number + 1}
+            read.append(dspy.Predict(signature)(lm=lm, config=config, **inputs)[name])
+    low = 1 if name == "certainty" else 0
+    assert all(type(value) is int and low <= value <= 100 for value in read)
+
+
+# both readouts
+
+
+READ = [
+    direct.Prefer, direct.Grade, fennec.JudgePair, fennec.JudgeSingle, perse.ScoreAs, perse.PreferAs, pref.ScoreAnswer,
+    pref.ZeroShot, persona.PreferAsPerson, reference_free.ExplicitV4, reference_free.PairwiseV1,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("signature", READ, ids=lambda signature: signature.__name__)
+def test_what_is_read_from_one_token_is_not_asked_to_be_explained(signature):
+    """The instruction serves both readouts: what is to be written stands at the outputs that are written."""
+    lm = ScriptedLM({"token_probabilities": {"A": 0.5, "3": 0.5}})
+    question = Question(signature, "judgment")
+    with dspy.context(lm=lm):
+        question(readout=READOUTS[1], **dict.fromkeys(signature.input_fields, "x"))
+    for request in lm.requests:
+        assert not {"explain", "sentence", "sentences", "first", "reason"} & set(request.system.lower().split())
+    assert isinstance(question, Stage)

@@ -23,6 +23,7 @@ from judges import (
     requests_of,
     run,
     schema_of,
+    values_of,
     with_state,
 )
 
@@ -294,7 +295,7 @@ def test_both_ends_of_the_scale_can_be_reached(name: str, worst: float, best: fl
         answer: dict[str, Any] = made_up(schema_of(request), random.Random(0))
         for field in ("score", "stars"):
             if field in answer:
-                values = schema_of(request)["properties"][field]["enum"]
+                values = values_of(schema_of(request)["properties"][field])
                 answer[field] = values[-1 if "quality 9" in prompt_text(request) else 0]
         return answer | ({"factual": "yes"} if "factual" in answer else {})
 

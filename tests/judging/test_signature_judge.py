@@ -10,6 +10,7 @@ from typing import Literal
 import dspy
 import pytest
 from dspy.experimental import Choice, Noul, Score
+from judges import values_of
 
 import dicast
 from dicast import Case
@@ -112,7 +113,7 @@ def whim(request):
         total = sum(tokens.values()) / 0.9
         return {"token_probabilities": {token: p / total for token, p in tokens.items()}}
     fields = request.config.response_format["schema"]["properties"]
-    return {name: rng.choice(field.get("enum", [True, False])) if field.get("type") != "string" or "enum" in field
+    return {name: rng.choice(values_of(field) or [True, False]) if field.get("type") != "string" or "enum" in field
             else "because" for name, field in fields.items()}  # fmt: skip
 
 
@@ -254,7 +255,7 @@ def test_the_tie_threshold_is_in_points_of_the_scale():
 
 def test_from_end_to_end_every_scale_weighs_the_same():
     def grade(request):
-        (scale,) = [field["enum"] for field in request.config.response_format["schema"]["properties"].values()]
+        (scale,) = [values_of(field) for field in request.config.response_format["schema"]["properties"].values()]
         return {"score": max(scale) if "7 is prime" in prompt_text(request) else min(scale)}
 
     certain = [ask(SignatureJudge(signature), PAIR, grade)[0].certainty for signature in (Percent, OfTen, Below)]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import dspy
 import pytest
+from judges import values_of
 
 from dicast import Case
 from dicast.cli import run as dicast_run
@@ -47,7 +48,7 @@ def whim(request):
     if request.config.logprobs is not None:
         return {"token_probabilities": {token: rng.uniform(0.03, 0.07) for token in "ABC0123456789"}}
     fields = request.config.response_format["schema"]["properties"]
-    return {name: rng.choice(field["enum"]) if "enum" in field else "because" for name, field in fields.items()}
+    return {name: rng.choice(values_of(field)) if values_of(field) else "because" for name, field in fields.items()}
 
 
 def ask(judge, case, answer=whim):

@@ -78,7 +78,7 @@ def by_text(request: Request) -> Answer:
     best, worst = (pick(quality, key=lambda mark: quality[mark], default="") for pick in (max, min))
     wanted = {"better": best, "preferred": best, "chosen": best, "worse": worst, "factual": "yes", "certainty": 70}
     for name in answer:
-        values = schema["properties"][name].get("enum", [])
+        values = values_of(schema["properties"][name])
         wanted_level = {"score_a": quality.get("A"), "score_b": quality.get("B"), "score": one, "stars": one}.get(name)
         if name in wanted:
             answer[name] = wanted[name]
@@ -95,13 +95,19 @@ def schema_of(request: Request) -> dict[str, Any]:
     return schema
 
 
+def values_of(field: dict[str, Any]) -> list[Any]:
+    """The values that a field of a schema may have; none for texts."""
+    ends = (field["minimum"], field["maximum"] + 1) if "maximum" in field else (0, 0)
+    return field.get("enum") or list(range(*ends))
+
+
 def made_up(schema: dict[str, Any], noise: random.Random, root: dict[str, Any] | None = None) -> Any:
     """A value that the schema allows, its first choice more often than others."""
     root = root or schema
     if "$ref" in schema:
         return made_up(root["$defs"][schema["$ref"].rpartition("/")[2]], noise, root)
-    if "enum" in schema:
-        return noise.choice([schema["enum"][0], *schema["enum"]])
+    if values := values_of(schema):
+        return noise.choice([values[0], *values])
     if schema["type"] == "array":
         return [made_up(schema["items"], noise, root) for _ in range(3)]
     if schema["type"] == "object":

@@ -52,6 +52,7 @@ def test_two_models_of_one_script_share_no_cache():
         ({"enum": ["b", "a"]}, "b"),
         ({"const": 3}, 3),
         ({"type": "integer"}, 1),
+        ({"type": "integer", "minimum": 0, "maximum": 100}, 0),
         ({"type": "array", "items": {"type": "number"}}, [1.0]),
         (
             {"$defs": {"X": {"type": "boolean"}}, "type": "object", "properties": {"x": {"$ref": "#/$defs/X"}}},
