@@ -35,7 +35,7 @@ class StagedModule(dspy.Module):
         """What answers now, by role: model, address and digest of the weights; roles of members as members[0].judge.
 
         Raises:
-            ModelError: a stage has no model, or weights that do not exist.
+            ModelError: an unknown model, or weights that do not exist.
         """
         resolved: dict[str, str] = {}
         for path, stage in self.named_sub_modules(Stage):
@@ -116,10 +116,12 @@ class StagedModule(dspy.Module):
 
 
 def _resolved(stage: Stage) -> str:
-    """What answers a stage: the resolved model string, or DSPy's LM with its address."""
+    """What answers a stage: the resolved model string, or DSPy's LM with its address; "none" without an LM."""
     if stage.model and stage.ask.lm is None:
         return resolved_identity(stage.model)
-    lm = stage.lm
+    lm = stage.ask.lm or dspy.settings.lm
+    if lm is None:
+        return "none"
     address = getattr(lm, "kwargs", {}).get("api_base")
     return str(getattr(lm, "model", type(lm).__name__)) + (f"@{address}" if address else "")
 
