@@ -129,7 +129,13 @@ def test_two_judges_are_certified_together(server: MockServer, capsys: pytest.Ca
         "A case costs 99.0 tokens, against 110.0 if the last judge got every case: 90 %.",
         f"judge: {FILE}   dicast show {FILE}",
     ]
-    assert told.err == "judged  small: 100 cases\njudged  large: 100 cases\n"
+    place = server.url.split("/")[2]
+    assert told.err.splitlines() == [
+        f"texts go to {place}, this machine (named by small.judge.json)",
+        f"texts go to {place}, this machine (named by large.judge.json)",
+        "judged  small: 100 cases",
+        "judged  large: 100 cases",
+    ]
 
 
 def test_as_json_all_of_it_is_told(server: MockServer, capsys: pytest.CaptureFixture[str]) -> None:
