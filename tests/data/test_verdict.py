@@ -1,5 +1,6 @@
 """Verdicts: swapping, the reason of an unscored one, what judging cost, and lines of verdicts.jsonl."""
 
+import json
 from typing import Any, get_args
 
 import pytest
@@ -171,3 +172,34 @@ def test_a_choice_of_several_can_end_in_a_tie():
     assert Judged.of(case, Verdict(case_id="c", winner="tie")).winner == "tie"
     with pytest.raises(ValueError, match="is for a pair"):
         Judged.of(case, Verdict(case_id="c", winner="a"))
+
+
+JUDGED = {"case_id": "c", "winner": "a", "scores": [1, 2], "lengths": [3, 4]}
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"lengths": [3, 4, 5]}, "scores for 2 candidates, but lengths for 3"),
+        ({"systems": ["s"] * 9}, "systems for 9 candidates, but lengths for 2"),
+        ({"label": {"values": [1], "lo": 0, "hi": 1}}, "label for 1 candidates, but lengths for 2"),
+        ({"winner": 2}, "winner 2 is not the index of one of 2 candidates"),
+        ({"winner": -5}, "winner -5 is not the index"),
+        ({"lengths": [3], "scores": [1]}, "winner .a. is for a pair, but there are 1 candidates"),
+        ({"corrections": [{"candidate": 99, "text": "x"}]}, "a correction is of candidate 99, but there are 2"),
+        ({"corrections": [{"candidate": -5, "text": "x"}]}, "a correction is of candidate -5"),
+        ({"scores": [1e308, 1]}, "less than or equal"),
+        ({"lengths": [10**400, 1]}, "lengths.0"),
+        ({"usage": {"calls": 10**400}}, "usage.calls of one verdict is more than"),
+        ({"usage": {"seconds": 1e308}}, "usage.seconds of one verdict is more than"),
+    ],
+)
+def test_a_line_that_names_candidates_that_do_not_exist_is_refused(change: dict[str, Any], problem: str) -> None:
+    Judged.model_validate_json(json.dumps(JUDGED))
+    with pytest.raises(ValidationError, match=problem):
+        Judged.model_validate_json(json.dumps(JUDGED | change))
+
+
+def test_a_choice_may_tie() -> None:
+    judged = Judged.model_validate(JUDGED | {"winner": "tie", "scores": [1, 1, 0], "lengths": [3, 4, 5]})
+    assert judged.winner == "tie"

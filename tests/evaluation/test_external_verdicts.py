@@ -73,6 +73,44 @@ def test_a_bad_row_is_named(tmp_path: Path, line: str, told: str) -> None:
         list(read_external_verdicts(path))
 
 
+PAIR, TEXT, CHOICE = {"prediction": "a", "label": "a"}, {"prediction": 3, "label": 4}, {"prediction": 2, "options": 4}
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        (CHOICE | {"prediction": 1.5}, "prediction is 1.5, which is not the index of one of 4 options"),
+        (CHOICE | {"prediction": 4}, "prediction is 4, which is not the index"),
+        (CHOICE | {"prediction": "a"}, 'prediction is "a", but the row.s verdicts are indexes of options'),
+        (CHOICE | {"options": 10**400}, "field 'options'"),
+        (TEXT | {"prediction_swapped": "a"}, "prediction_swapped is for pairs, but the row.s verdicts are scores"),
+        (TEXT | {"votes": ["a"]}, "votes is for pairs"),
+        (TEXT | {"label": "a"}, 'label is "a", but the row.s verdicts are scores'),
+        (TEXT | {"prediction": 1e308}, "field 'prediction' is 1e.308"),
+        (TEXT | {"label": 10**400}, "field 'label' is 1000"),
+        (TEXT | {"prediction": True}, "field 'prediction' is true"),
+        (PAIR | {"lengths": [10**400, 1]}, "field 'lengths.0' is 1000"),
+        (PAIR | {"lengths": [1, 2, 3, 4, 5, 6, 7, 8, 9]}, "lengths are of 9 texts, but there are 2"),
+        (PAIR | {"label": 1}, "label is 1, but the row.s verdicts are letters"),
+        (PAIR | {"group": {"deep": []}}, "field 'group'"),
+        (PAIR | {"group": "\ud83d"}, "half of a UTF-16 pair"),
+    ],
+)
+def test_a_row_that_makes_no_sense_is_refused_in_one_line(row: dict[str, object], problem: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=f"verdicts.jsonl line 1: .*{problem}") as error:
+        list(read_external_verdicts(rows(tmp_path, {"id": "1"} | row)))
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 400
+
+
+def test_a_file_holds_verdicts_of_one_kind(tmp_path: Path) -> None:
+    path = rows(tmp_path, {"id": "1"} | PAIR, {"id": "2", "prediction": None}, {"id": "3"} | TEXT)
+    with pytest.raises(
+        DataError, match=r"line 3: the verdicts are scores, those of line 1 letters\. Give one file for"
+    ):
+        list(read_external_verdicts(path))
+
+
 def test_a_file_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be read"):
         list(read_external_verdicts(tmp_path / "none.jsonl"))
