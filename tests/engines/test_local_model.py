@@ -11,6 +11,7 @@ import dicast
 from dicast.cli import run
 from dicast.data import read_cases
 from dicast.engines.models import get_lm
+from dicast.engines.pace import LOCAL_TIMEOUT, TIMEOUT, Pace, paced
 from dicast.errors import ModelError
 from dicast.judging.delimiters import defuse
 
@@ -123,3 +124,19 @@ def test_the_default_judge_prefers_the_answer_that_suits_the_person():
     verdict = dicast.judge("pref", lm="local/qwen2.5-coder-1.5b", factors=5, readout="probability")(PREFERENCE)
     assert verdict.status == "scored"
     assert all(0 <= score <= 10 for score in verdict.scores)
+
+
+@pytest.mark.model
+@pytest.mark.slow
+def test_a_local_model_may_read_a_prompt_for_longer_than_a_server(small_model):
+    engine = get_lm(small_model).transport.inner
+    assert engine.timeout == LOCAL_TIMEOUT > 10 * TIMEOUT
+
+
+@pytest.mark.model
+@pytest.mark.slow
+def test_the_timeout_of_a_run_holds_for_a_local_model_too(small_model):
+    with paced(Pace(timeout=0.001)):
+        verdict = dicast.judge("direct", lm=small_model)(CASES[2])
+    assert (verdict.status, verdict.reason) == ("unscored", "infrastructure")
+    assert "--timeout" in verdict.detail
