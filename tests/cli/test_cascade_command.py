@@ -43,7 +43,7 @@ def models_of(body: dict[str, Any]) -> dict[str, float]:
     right = sure or (body["model"] == "small" and number % 2 == 0)
     share = SURE if sure else DOUBT
     first = share if good_first == right else 1 - share
-    return {"A": first, "B": 1 - first}
+    return {"A": 0.9 * first, "B": 0.9 * (1 - first), "3": 0.1}  # the score is always the middle one
 
 
 def write(path: str, numbers: range, *, about: str = "", wrong: int = 0) -> None:
@@ -308,7 +308,7 @@ def test_cases_that_a_member_was_compiled_on_are_refused(
     run(["compile", "direct", "--cases", "labels.jsonl", *options])
     capsys.readouterr()
     assert run(["cascade", "made/direct.judge.json", "large.judge.json", "--cases", "labels.jsonl"]) == 3
-    assert capsys.readouterr().err == (
+    assert capsys.readouterr().err.endswith(
         "dicast: cascade: made/direct.judge.json was compiled on 100 of these 100 cases, so it is more certain of them "
         "than of others. Certify on labelled cases that are new to every member.\n"
     )

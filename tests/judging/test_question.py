@@ -79,7 +79,7 @@ def test_a_written_answer_and_a_reading_are_the_same_kind_of_evidence():
     assert written.preference("better") == {"a": 0.0, "b": 1.0, "tie": 0.0}
     assert (written.reading("good").score, written.reading("score").score) == (0.0, 9.0)
     assert (written.explanation, written.coverage) == ("clear", None)
-    read, requests = ask(question, "probability", token_probabilities={"A": 0.2, "B": 0.6, "2": 0.3, "4": 0.1})
+    read, requests = ask(question, "probability", token_probabilities={"A": 0.1, "B": 0.3, "2": 0.3, "4": 0.1})
     assert read.preference("better") == pytest.approx({"a": 0.25, "b": 0.75, "tie": 0.0})
     assert read.reading("good").score == pytest.approx(0.25)
     assert read.reading("score").score == pytest.approx((0.75 * 2 + 0.25 * 4 - 1) * 10 / 4)
@@ -136,7 +136,7 @@ def test_a_demo_that_holds_the_tokens_themselves_is_understood():
 def test_bootstrap_fills_every_question_that_was_asked(readout):
     def model(request: Any) -> Any:
         if request.config.logprobs is not None:
-            return {"token_probabilities": {"B": 0.9, "4": 0.5, "2": 0.1}}
+            return {"token_probabilities": {"B": 0.4, "4": 0.5, "2": 0.1}}
         fields = request.config.response_format["schema"]["properties"]
         return {"better": "B"} if "better" in fields else {"score": 4}
 

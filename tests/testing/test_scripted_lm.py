@@ -23,7 +23,7 @@ def test_a_mapping_is_a_written_answer():
 
 
 def test_token_probabilities_are_read_as_the_distribution():
-    verdict = judged(ScriptedLM({"token_probabilities": {"A": 0.2, "B": 0.6}}), readout="probability", order="one")
+    verdict = judged(ScriptedLM({"token_probabilities": {"A": 0.2, "B": 0.6}}), evidence="pairwise", order="one")
     assert verdict.distribution["b"] == pytest.approx(0.75)
 
 
