@@ -208,6 +208,32 @@ def test_a_preparation_is_not_continued_with_other_columns_or_another_server(mon
             dicast.prepare("summarise", "pairs.jsonl", "out.jsonl", lm="openai/m")
 
 
+def test_a_compilation_is_not_continued_with_another_server(monkeypatch):
+    rows = [row | {"id": f"{n}-{row['id']}", "query": f"{n} {row['query']}"} for n in range(5) for row in ROWS]
+    with MockServer() as first, MockServer() as second:
+        monkeypatch.setenv("OPENAI_API_BASE", first.url)
+        options = {"out": "compiled", "lm": "openai/m", "trials": 0, "workers": 2}
+        assert dicast.compile("direct", rows, budget="calls=60", **options).status == "budget"
+        monkeypatch.setenv("OPENAI_API_BASE", second.url)
+        with pytest.raises(RunError, match=r"compiled: holds a compilation with models\..*, now it is"):
+            dicast.compile("direct", rows, **options)
+        assert second.request_counts.total() == 0
+        monkeypatch.setenv("OPENAI_API_BASE", first.url)
+        assert dicast.compile("direct", rows, budget="calls=60", **options).status == "budget"
+
+
+def test_evidence_of_a_case_that_changed_is_not_used(tmp_path):
+    from dicast.optimizers.evidence import record
+
+    cases = list(dicast.read_cases("pairs.jsonl"))
+    judge = dicast.judge("longer")
+    record(judge, cases[:5], tmp_path / "evidence", 2, on_verdict=lambda judged: None)
+    assert len(record(judge, cases, tmp_path / "evidence", 2, on_verdict=lambda judged: None)) == len(cases)
+    changed = [case.model_copy(update={"query": "another"}) for case in cases]
+    with pytest.raises(RunError, match="case 'r0' is not the case that was judged: it has another query"):
+        record(judge, changed, tmp_path / "evidence", 2, on_verdict=lambda judged: None)
+
+
 # verdicts and their manifest
 
 
