@@ -15,7 +15,7 @@ from ..errors import NoTokenProbabilities
 
 ROUNDING = 1e-4  # a log-probability this far above 0 is a rounded 0
 MOST_TOKENS = 10**9  # of one call; a greater number is no count
-MASS_LIMIT = 1.1  # the alternatives of a token share a probability of 1, but for rounding
+MASS_LIMIT = 2.0  # the alternatives of a token share a probability of 1; servers that round and cut give somewhat more
 ADVICE = "Use --readout generate, or a server with logprobs (vLLM, llama.cpp, OpenAI)."
 NO_PROBABILITIES = f"{NoTokenProbabilities.words}. {ADVICE}"
 CONTENT_KEYS = ("content", "candidates", "output")  # where bodies without `choices` hold the message
@@ -80,7 +80,7 @@ def _checked(token: TokenLogprob) -> TokenLogprob:
         math.fsum(math.exp(logprob) for logprob in {entry.token: entry.logprob for entry in entries}.values())
         > MASS_LIMIT
     ):
-        raise _unusable("the probabilities of a token's alternatives add up to more than 1")
+        raise _unusable("the probabilities of a token's alternatives add up to far more than 1")
     if highest <= 0:
         return token
     top = tuple(dataclasses.replace(entry, logprob=min(entry.logprob, 0.0)) for entry in token.top)

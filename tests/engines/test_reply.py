@@ -62,7 +62,7 @@ def token(*alternatives, chosen=("A", -0.1)):
         (reply(logprobs=token(("B", math.inf))), "inf is not a log-probability"),
         (reply(logprobs=token(("B", 0.01))), "0.01 is not a log-probability"),
         (reply(logprobs=token(("\udc00", -3.0))), "a token holds half a character"),
-        (reply(logprobs=token(*((chr(65 + n), 0.0) for n in range(5)))), "add up to more than 1"),
+        (reply(logprobs=token(*((chr(65 + n), 0.0) for n in range(5)))), "add up to far more than 1"),
         ("no reply at all", "it is a str"),
     ],
 )
