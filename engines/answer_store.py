@@ -46,7 +46,8 @@ class AnswerStore:
         self.folder, self.limit = folder, limit
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
-        self._process = 0  # that opened the connection; a forked child opens its own
+        self._process = 0  # that opened the connection; a forked child opens its own and must not close the other
+        self._inherited: sqlite3.Connection | None = None
         self._read_only = self._off = False
         self._puts = 0
 
@@ -78,7 +79,8 @@ class AnswerStore:
                 return None
             try:
                 if self._connection is None or self._process != os.getpid():
-                    self._connection, self._process = None, os.getpid()
+                    self._inherited, self._connection = self._connection, None
+                    self._process = os.getpid()
                     self._connection = self._open()
                 return statement(self._connection)
             except (sqlite3.Error, OSError) as error:

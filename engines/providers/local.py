@@ -44,7 +44,10 @@ class LocalEngine(Engine):
         """Changes when the weights do."""
         if model.model.endswith(".gguf"):
             path = _file(model)
-            return f"local/{path.name}-{path.stat().st_size}-{quick_digest(path)[:12]}"
+            try:
+                return f"local/{path.name}-{path.stat().st_size}-{quick_digest(path)[:12]}"
+            except OSError as error:
+                raise ModelError(f"local/{model.model}: cannot be read ({error.strerror}).") from None
         return f"local/{model.model}-{find_weights(model.model).sha256[:12]}"
 
     def connect(self, model: ModelString, *, trusted: bool) -> "Transport":
@@ -69,10 +72,13 @@ class LocalEngine(Engine):
 
 
 def _file(model: ModelString) -> Path:
-    path = Path(model.model).expanduser()
-    if not path.is_file():
-        raise ModelError(f"local/{model.model}: there is no such file. Give the path of a .gguf file.")
-    return path
+    try:
+        path = Path(model.model).expanduser()
+        if path.is_file():
+            return path
+    except (OSError, RuntimeError, ValueError):  # no such user, a name that no file can have
+        pass
+    raise ModelError(f"local/{model.model}: there is no such file. Give the path of a .gguf file.")
 
 
 @dataclass(frozen=True)

@@ -36,3 +36,11 @@ def test_an_address_that_holds_a_key_is_refused_without_repeating_it(monkeypatch
     with pytest.raises(ModelError, match="Put the key in LM_STUDIO_API_KEY") as error:
         resolved_identity("lm_studio/m")
     assert "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize("path", ["~nobody-here/x.gguf", "x" * 5000 + ".gguf", "folder.gguf", "absent.gguf"])
+def test_a_path_that_is_no_file_is_named_in_one_line(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.gguf").mkdir()
+    with pytest.raises(ModelError, match="there is no such file. Give the path of a .gguf file"):
+        resolved_identity(f"local/{path}")
