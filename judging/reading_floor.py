@@ -48,7 +48,7 @@ def check_mass(who: str, answer: Mapping[str, Any]) -> None:
     if mass >= least:
         return
     raise Unreadable(
-        f"{who}: the options hold {mass:.2%} of the probability, less than {least:g}. {instead(answer)}"
+        f"{who}: the options hold {mass:.2%} of the probability, less than {100 * least:g}%. {instead(answer)}"
         "Use --readout generate, another model, or a chat template that does not begin with thinking."
     )
 

@@ -28,7 +28,7 @@ def test_a_model_that_begins_with_a_thought_is_unreadable_and_no_tie(name):
     settings = {"k": 0} if name.startswith("perse") else {}
     verdict, _ = ask(build(name, readout="probability", **settings), PAIR, lambda request: THOUGHT)
     assert (verdict.status, verdict.reason, verdict.winner) == ("unscored", "unreadable", None)
-    assert "hold 0.00% of the probability, less than 0.05" in verdict.detail
+    assert "hold 0.00% of the probability, less than 5%" in verdict.detail
     assert "The model's first token is '<think>' 90%, '\\n' 6%, 'Okay' 4%." in verdict.detail
     assert "--readout generate" in verdict.detail
 
