@@ -71,7 +71,7 @@ def _line(failure: BaseException) -> str:
 
 def _system_line(failure: OSError) -> str:
     """The line of an error of the operating system."""
-    reason = failure.strerror or str(failure)
+    reason = "is no folder" if failure.errno == errno.EEXIST else failure.strerror or str(failure)
     if _was_printing(failure):
         output.discard(sys.stdout)
         return output.FULL.format(reason)

@@ -137,9 +137,9 @@ def test_too_few_labels_end_with_2(capsys: pytest.CaptureFixture[str]) -> None:
         (["--prompts", "copro"], "'copro' is not one of"),
         (["--resume"], "--resume: compiled/known-labels holds no compilation"),
         (["--seed", "-1"], "-1 is not in the range x>=0"),
-        (["--recipe", "latin.yaml"], "recipe latin.yaml: not YAML"),
+        (["--recipe", "latin.yaml"], "recipe latin.yaml: byte 11 (0xe9, 'é' in Latin-1) is not UTF-8."),
         (["--recipe", "seed.yaml"], "recipe seed.yaml: field 'seed' is -1"),
-        (["--out", "labels.jsonl/sub"], "labels.jsonl/sub: Not a directory"),
+        (["--out", "labels.jsonl/sub"], "labels.jsonl: is no folder."),
         (["--max-chars", "1"], "--cases labels.jsonl: holds no case, or none that the options leave"),
         (["--prompts", "gepa"], "judge 'known' asks no model, so there is no prompt to optimise"),
     ],
@@ -176,7 +176,10 @@ def test_a_folder_of_another_compilation_names_what_differs(capsys: pytest.Captu
     command = ["compile", "known", "--cases", "labels.jsonl", "--recipe", "recipe.yaml"]
     assert run(command) == 0
     assert run([*command, "--seed", "4"]) == 3
-    assert "holds a compilation with recipe.seed = 0, now it is 4. Give another --out" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert (
+        "holds a compilation with recipe.seed = 0, now it is 4. Compile with the same again, or give another" in error
+    )
 
 
 def test_a_compilation_that_ended_before_any_verdict_does_not_stand_in_the_way(
