@@ -36,7 +36,8 @@ def as_failure(error: Exception, who: str, module: str = "") -> ExecutionError:
     """
     if isinstance(error, ExecutionError):
         return error
-    log.debug("%s", clean("".join(traceback.format_exception(error))))
+    if log.isEnabledFor(logging.DEBUG):
+        log.debug("%s", clean("".join(traceback.format_exception(error))))
     text = explain(error) if isinstance(error, ValidationError) else str(error)
     text = " ".join(text.split())
     text = text if len(text) <= MOST else text[: MOST - 3] + "..."

@@ -96,6 +96,16 @@ def test_the_detail_names_the_line_without_the_machine():
     assert str(Path(__file__).parent) not in in_the_judge + in_dicast
 
 
+def test_the_traceback_is_in_the_log_without_keys(caplog, monkeypatch):
+    monkeypatch.setenv("OTHER_API_KEY", "sk-of-somebody-1234567890")
+    with caplog.at_level("DEBUG", logger="dicast.judging.firewall"):
+        verdict = Odd({"p": ValueError("refused sk-of-somebody-1234567890\x1b[2J")})(PAIR)
+    assert verdict.detail.startswith("judge 'odd': ValueError: refused [key removed]␛[2J (")
+    assert "Traceback" in caplog.text
+    assert "in assess" in caplog.text
+    assert "sk-of-somebody" not in caplog.text
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
