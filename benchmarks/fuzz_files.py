@@ -86,9 +86,18 @@ def write_corpus(folder: Path) -> None:
     (folder / "recipe.yaml").write_text(RECIPE)
     for path in sorted((ROOT / "tests" / "judging" / "old_files").glob("*.judge.json")):
         shutil.copy(path, folder)
-    for name, cases in (("majority", "pairs"), ("longer", "choices")):
-        code, said = run_quietly(["judge", "--judge", name, "--cases", f"{cases}.jsonl", "--out", f"run-{name}"])
-        if code:
+    many = [
+        pairs[n % 12] | {"id": f"m{n}", "query": f"question {n}", "label": "ab"[n % 2], "group": f"m{n}"}
+        for n in range(120)
+    ]
+    (folder / "many.jsonl").write_text(_lines(many))
+    for command in (
+        ["judge", "--judge", "majority", "--cases", "pairs.jsonl", "--out", "run-majority"],
+        ["judge", "--judge", "longer", "--cases", "choices.jsonl", "--out", "run-longer"],
+        ["compile", "longer", "--cases", "many.jsonl", "--out", "compiled", "--trials", "0"],
+    ):
+        code, said = run_quietly(command)
+        if code not in (0, 1, 2):
             raise SystemExit(f"the corpus cannot be written: {said}")
 
 
@@ -225,6 +234,8 @@ READERS = (
     Reader(("*.judge.json",), ("show", "{}"), 15),
     Reader(("*.judge.json",), ("check", "--judge", "{}", "--cases", "pairs.jsonl", "--lm", "{lm}"), 3),
     Reader(("*.judge.json",), ("judge", "--judge", "{}", "--cases", "pairs.jsonl", "--out", "out", "--lm", "{lm}"), 3),
+    Reader(("compiled/*.json",), ("report", "{}", "--out", "out.md"), 4),
+    Reader(("compiled/*.json",), ("compile", "longer", "--cases", "many.jsonl", "--out", "{}", "--trials", "0"), 2),
     Reader(("desk.yaml",), ("judge", "--judge", "{}", "--cases", "texts.jsonl", "--out", "out", "--lm", "{lm}"), 5),
     Reader(("recipe.yaml",), ("compile", "longer", "--cases", "pairs.jsonl", "--recipe", "{}", "--out", "out"), 5),
 )  # fmt: skip
@@ -244,7 +255,7 @@ def prepare_input(corpus: Path, work: Path, reader: Reader, chance: random.Rando
     """Copy the file, or its folder, into `work` and damage it; the path that the command gets."""
     name = chance.choice(reader.files)
     if "*" in name:
-        name = chance.choice(sorted(path.name for path in corpus.glob(name)))
+        name = chance.choice(sorted(str(path.relative_to(corpus)) for path in corpus.glob(name)))
     source = corpus / name
     if not source.exists():  # Parquet without pyarrow
         source, name = corpus / "pairs.csv", "pairs.csv"
@@ -261,8 +272,8 @@ def attack(corpus: Path, work: Path, reader: Reader, chance: random.Random, lm: 
     """Run one command on one damaged input: exit code, standard error, seconds."""
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()
-    shutil.copy(corpus / "pairs.jsonl", work)
-    shutil.copy(corpus / "texts.jsonl", work)
+    for name in ("pairs.jsonl", "texts.jsonl", "many.jsonl"):
+        shutil.copy(corpus / name, work)
     argument = prepare_input(corpus, work, reader, chance)
     before = Path.cwd()
     os.chdir(work)

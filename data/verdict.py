@@ -39,8 +39,8 @@ class Usage(Record):
     completion_tokens: int = Field(default=0, description="tokens written by the model")
     counted: int = Field(default=0, description="answers of the cache whose tokens are known")
     cached_tokens: int = Field(default=0, description="prompt and completion tokens of those answers")
-    cost: float | None = Field(default=None, description="US dollars; None when no price is known")
-    seconds: float = Field(default=0.0, description="summed over calls, so it can exceed the wall time")
+    cost: Number | None = Field(default=None, description="US dollars; None when no price is known")
+    seconds: Number = Field(default=0.0, description="summed over calls, so it can exceed the wall time")
 
     @property
     def total_tokens(self) -> float | None:
@@ -214,29 +214,42 @@ class Judged(Verdict):
 
     @model_validator(mode="after")
     def _names_candidates_that_exist(self) -> Self:
-        sizes = {
-            "lengths": len(self.lengths),
-            "systems": len(self.systems),
-            "scores": len(self.scores or ()),
-            "label": len(self.label.values) if isinstance(self.label, Scores) else 0,
-        }
-        (first, count), *others = [(name, size) for name, size in sizes.items() if size] or [("", 0)]
-        for name, size in others:
-            if size != count:
-                raise ValueError(f"{name} for {size} candidates, but {first} for {count}")
-        winners = [self.winner, *(label.value for label in (self.label, *self.votes) if isinstance(label, Winner))]
-        winners += ["a"] if self.order_winners else []
-        for winner in winners:
-            if isinstance(winner, str) and count not in (0, 2) and (winner != "tie" or count < 2):
-                raise ValueError(f"winner {winner!r} is for a pair, but there are {count} candidates")
-            if isinstance(winner, int) and (winner < 0 or winner >= (count or winner + 1)):
-                raise ValueError(f"winner {winner} is not the index of one of {count} candidates")
+        values = self.label.values if isinstance(self.label, Scores) else ()
+        count, first = 0, ""
+        for name, items in (
+            ("lengths", self.lengths), ("systems", self.systems), ("scores", self.scores), ("label", values),
+        ):  # fmt: skip
+            if items and count and len(items) != count:
+                raise ValueError(f"{name} for {len(items)} candidates, but {first} for {count}")
+            if items and not count:
+                count, first = len(items), name
+        self._check_winner(self.winner, count)
+        for label in (self.label, *self.votes):
+            if isinstance(label, Winner):
+                self._check_winner(label.value, count)
+        if self.order_winners:
+            self._check_winner("a", count)
         for fix in self.corrections:
             if fix.candidate < 0 or fix.candidate >= (count or fix.candidate + 1):
                 raise ValueError(f"a correction is of candidate {fix.candidate}, but there are {count}")
-        for name, spent in self.usage:
-            if spent is not None and not abs(spent) <= MOST_SPENT:
-                raise ValueError(f"usage.{name} of one verdict is more than {MOST_SPENT:g}")
+        return self
+
+    @staticmethod
+    def _check_winner(winner: Letter | int | None, count: int) -> None:
+        """Raises ValueError for a winner that is none of so many candidates; 0: their number is not known."""
+        if isinstance(winner, str):
+            if count not in (0, 2) and (winner != "tie" or count < 2):
+                raise ValueError(f"winner {winner!r} is for a pair, but there are {count} candidates")
+        elif winner is not None and (winner < 0 or winner >= (count or winner + 1)):
+            raise ValueError(f"winner {winner} is not the index of one of {count} candidates")
+
+    @model_validator(mode="after")
+    def _spent_what_can_be_summed(self) -> Self:
+        spent = self.usage
+        tokens = (spent.prompt_tokens, spent.completion_tokens, spent.cached_tokens)
+        amounts = (spent.calls, spent.cached, spent.counted, *tokens, spent.seconds, spent.cost or 0)
+        if max(amounts) > MOST_SPENT or min(amounts) < -MOST_SPENT:
+            raise ValueError(f"the usage of one verdict is more than {MOST_SPENT:g}")
         return self
 
     def swapped(self) -> Self:

@@ -52,6 +52,27 @@ class PromptSearch(Record):
     trials: tuple[PromptTrial, ...] = Field(description="every prompt that was tried; the original ones are number 0")
 
 
+class RecipeOfCompilation(BaseModel):
+    """What a page says of the recipe; other fields are not read."""
+
+    head: bool = Field(description="whether a head was to be fitted")
+    prompts: str = Field(description="the prompt optimizer")
+    prompt_lm: str | None = Field(description="the LM that writes prompts")
+    trials: int = Field(description="of the structure search")
+    prefer: str = Field(description="which structure to take")
+    seed: int = Field(description="of splits and searches")
+
+
+class IdentityFile(BaseModel):
+    """What a page says of the identity of a compilation; other fields are not read."""
+
+    judge: str = Field(description="the program")
+    lm: str = Field(description="its models")
+    settings: dict[str, Any] = Field(description="its parameters")
+    cases: str = Field(description="the digest of the cases")
+    recipe: RecipeOfCompilation = Field(description="the recipe")
+
+
 class SplitFile(RootModel[dict[str, list[str]]]):
     """The ids of the labelled cases of each part."""
 
@@ -110,6 +131,7 @@ def read_compilation(folder: Path) -> Compilation:
     result = _record(folder / "test.json", Result)
     if not isinstance(identity, dict) or result is None:
         raise RunError(f"{folder}: this compilation has not reached its test. {RESUME}")
+    _parsed(folder / IDENTITY, IdentityFile, identity)
     judge_path = min(folder.glob(f"*{JUDGE_SUFFIX}"), default=None)
     judge_file = read(judge_path) if judge_path else None
     searches: dict[Search, dict[str, Any]] = {

@@ -190,8 +190,8 @@ JUDGED = {"case_id": "c", "winner": "a", "scores": [1, 2], "lengths": [3, 4]}
         ({"corrections": [{"candidate": -5, "text": "x"}]}, "a correction is of candidate -5"),
         ({"scores": [1e308, 1]}, "less than or equal"),
         ({"lengths": [10**400, 1]}, "lengths.0"),
-        ({"usage": {"calls": 10**400}}, "usage.calls of one verdict is more than"),
-        ({"usage": {"seconds": 1e308}}, "usage.seconds of one verdict is more than"),
+        ({"usage": {"calls": 10**400}}, "the usage of one verdict is more than"),
+        ({"usage": {"seconds": 1e308}}, "the usage of one verdict is more than"),
     ],
 )
 def test_a_line_that_names_candidates_that_do_not_exist_is_refused(change: dict[str, Any], problem: str) -> None:

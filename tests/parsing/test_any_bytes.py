@@ -14,7 +14,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dicast.catalog.rows import json_list, jsonl
-from dicast.cli import run
 from dicast.data import Rejects, read_cases
 from dicast.data.task_descriptions import task
 from dicast.engines.batch import read_manifest, read_verdicts
@@ -57,12 +56,6 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         fuzz_files.write_corpus(folder)
-        rows = [
-            {"query": f"q {n}", "response_a": "x" * (n % 7), "response_b": "yyy", "label": "ab"[n % 2], "group": str(n)}
-            for n in range(120)
-        ]
-        Path("many.jsonl").write_text(fuzz_files._lines(rows))
-        assert run(["compile", "longer", "--cases", "many.jsonl", "--out", "compiled", "--trials", "0"]) in (0, 2)
     return folder
 
 
