@@ -1,6 +1,8 @@
 """Whether anything is lost: a server with every fault, kills, full disks, damaged folders, two writers, signals.
 
-    python benchmarks/chaos.py [storm faults damage compile twice models signals] [--cases 400] [--minutes 6] [--write]
+    python benchmarks/chaos.py [SECTION ...] [--cases 400] [--minutes 6] [--write]
+
+Sections: storm, store, faults, damage, compile, twice, models, signals.
 
 Each row says what was tried and whether dicast survived it: every case has one verdict in the end, nothing that was
 written is lost, a refusal is one line and exit code 3, and no output holds the key or a terminal escape. The last row
@@ -166,14 +168,13 @@ def storm(scratch: Scratch) -> Iterator[Row]:
     scratch.write_cases("storm", count)
     folder = scratch.folder / "runs" / "storm"
     folder.mkdir(parents=True)
-    disk, size = SmallDisk(folder), max(FULL, count * 950 // 2048)
+    size = max(FULL, count * 950 // 2048)
     kills, restarts, filled = 0, 0, False
     runs: list[str] = []
     proportions = {name: 0.3 / len(FAULTS) for name in FAULTS}
-    with MockServer(faults=proportions, seed=1) as server:
-        disk.mount(size)
+    with SmallDisk(folder, size) as disk, MockServer(faults=proportions, seed=1) as server:
         while not scratch.is_complete("storm", count) and time.monotonic() < scratch.deadline and len(runs) < 20:
-            limit = {} if filled else disk.limit(size)
+            limit = {} if filled else disk.limit()
             process = scratch.start(*scratch.judge(server, "storm", workers=64), **limit)
             if kills < 5:
                 scratch.wait_for_lines("storm", max(scratch.lines("storm"), count * (kills + 1) // 8), process)
@@ -191,12 +192,12 @@ def storm(scratch: Scratch) -> Iterator[Row]:
                 filled = True
                 disk.grow()
             runs.append(f"run {len(runs) + 1}: rc {ended.code}, {reasons(scratch.verdicts('storm'))}")
-        if not filled:
-            disk.grow()
         sent = server.request_counts.total() + server.fault_counts.total()
         twice, faults = paid_twice(server), server.fault_counts
-    ids = Counter(row["case_id"] for row in scratch.verdicts("storm"))
-    survived = scratch.is_complete("storm", count) and kills == 5 and restarts == 2 and filled
+        complete, verdicts = scratch.is_complete("storm", count), list(scratch.verdicts("storm"))
+        shutil.copytree(folder, scratch.folder / "runs" / "storm-copy")  # for the last row
+    ids = Counter(row["case_id"] for row in verdicts)
+    survived = complete and kills == 5 and restarts > 0 and filled
     missed = [name for name in FAULTS if not faults[name]] if count >= 1000 else []
     yield Row(
         f"{count:,} cases x 4 calls, 30 % faults of {len(faults)} kinds, {kills} kill -9 of us, {restarts} restarts of "
@@ -205,8 +206,27 @@ def storm(scratch: Scratch) -> Iterator[Row]:
         f"{len(ids):,} verdicts, {count - len(ids)} lost, {ids.total() - len(ids)} duplicated; {sent:,} replies, "
         f"{twice} answers paid twice, {faults.total():,} faults; unscored after each: {'; '.join(runs)}",
     )
-    shutil.copytree(folder, scratch.folder / "runs" / "storm-copy")  # for the last row
-    disk.unmount()
+
+
+def store(scratch: Scratch) -> Iterator[Row]:
+    """A full disk under the answer store: the run goes on without it and says so."""
+    folder = scratch.folder / "store"
+    folder.mkdir()
+    scratch.write_cases("store", 200)
+    normal = scratch.environment
+    with SmallDisk(folder, FULL) as disk, MockServer() as server:
+        if not disk.mounted:
+            return  # a limit on the size of files would end the run as well
+        scratch.environment = normal | {"DICAST_ANSWERS": str(folder)}
+        ended = scratch.run(*scratch.judge(server, "store"))
+        scratch.environment = normal
+    warning = next((line for line in ended.output.splitlines() if "answer" in line and "store" in line), "")
+    survived = ended.code == 0 and scratch.is_complete("store", 200) and bool(warning)
+    yield Row(
+        "disk of the answer store full",
+        survived,
+        f"rc {ended.code}, 200 scored; {warning.replace(str(folder), 'STORE')[:200]}",
+    )
 
 
 @dataclass
@@ -214,28 +234,27 @@ class SmallDisk:
     """A folder that is full after some kB: a tmpfs for root on Linux, else a limit on the size of files."""
 
     folder: Path
+    size: int  # kB
     mounted: bool = False
 
-    def mount(self, size: int) -> None:
+    def __enter__(self) -> "SmallDisk":
         if sys.platform == "linux" and os.geteuid() == 0:
-            command = ["mount", "-t", "tmpfs", "-o", f"size={size}k", "tmpfs", str(self.folder)]
+            command = ["mount", "-t", "tmpfs", "-o", f"size={self.size}k", "tmpfs", str(self.folder)]
             self.mounted = subprocess.run(command, capture_output=True).returncode == 0
+        return self
 
-    def limit(self, size: int) -> dict[str, Callable[[], None]]:
+    def __exit__(self, *_: object) -> None:
+        if self.mounted:
+            subprocess.run(["umount", "--lazy", str(self.folder)], check=True)
+
+    def limit(self) -> dict[str, Callable[[], None]]:
         """For Popen, where there is no such disk."""
-        return (
-            {}
-            if self.mounted
-            else {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size * 1024,) * 2)}
-        )
+        most = self.size * 1024
+        return {} if self.mounted else {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))}
 
     def grow(self) -> None:
         if self.mounted:
             subprocess.run(["mount", "-o", "remount,size=100%", str(self.folder)], check=True)
-
-    def unmount(self) -> None:
-        if self.mounted:
-            subprocess.run(["umount", str(self.folder)], check=True)
 
 
 def faults(scratch: Scratch) -> Iterator[Row]:
@@ -472,6 +491,7 @@ def search(scratch: Scratch) -> Row:
 
 SECTIONS: Mapping[str, Callable[[Scratch], Iterator[Row]]] = {
     "storm": storm,
+    "store": store,
     "faults": faults,
     "damage": damage,
     "compile": compile_kills,
