@@ -208,7 +208,10 @@ class _Failures:
         self.reasons, self._first = Counter[str](), dict[str, str]()
 
     def add(self, case_id: str, error: ExecutionError) -> None:
-        with writing(self.path), open(self.path, "a", encoding="utf-8", opener=fresh_opener) as file:
+        with (
+            writing(self.path),
+            open(self.path, "a", encoding="utf-8", errors="backslashreplace", opener=fresh_opener) as file,
+        ):
             line = {"id": case_id, "reason": error.reason, "error": str(error)}
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
         self.count += 1
