@@ -208,12 +208,9 @@ class _Failures:
         self.reasons, self._first = Counter[str](), dict[str, str]()
 
     def add(self, case_id: str, error: ExecutionError) -> None:
-        with (
-            writing(self.path),
-            open(self.path, "a", encoding="utf-8", errors="backslashreplace", opener=fresh_opener) as file,
-        ):
-            line = {"id": case_id, "reason": error.reason, "error": str(error)}
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        line = json.dumps({"id": case_id, "reason": error.reason, "error": str(error)}, ensure_ascii=False) + "\n"
+        with writing(self.path), open(self.path, "ab", opener=fresh_opener) as file:
+            file.write(line.encode("utf-8", "backslashreplace"))
         self.count += 1
         self.reasons[error.reason] += 1
         self._first.setdefault(error.reason, str(error))
