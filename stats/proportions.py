@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .resampling import quantile, wilson
+
 Floats = NDArray[np.float64]
 FEWEST = 3  # points: two always lie on a line
 COEFFICIENTS = ("pearson", "spearman", "kendall")
@@ -30,10 +32,7 @@ class Proportion:
         """The 95 % interval; (NaN, NaN) for n = 0."""
         if not self.n:
             return math.nan, math.nan
-        from scipy.stats import binomtest
-
-        low, high = binomtest(self.hits, self.n).proportion_ci(0.95, method="wilson")
-        return float(low), float(high)
+        return wilson(self.value, self.n, quantile(0.95))
 
     def as_dict(self) -> dict[str, Any]:
         low, high = self.interval

@@ -20,6 +20,7 @@ not depend on the order of the cases, to the last bit; with named groups nothing
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -238,11 +239,13 @@ def quantile(level: float, freedom: float = math.inf) -> float:
     Raises:
         DeclarationError: a level outside (0, 1).
     """
-    from scipy.special import ndtri, stdtrit
-
     if not 0 < level < 1:
         raise DeclarationError(f"interval: level {level} is not in (0, 1). Give 0.95, say.")
-    return float(ndtri((1 + level) / 2) if math.isinf(freedom) else stdtrit(freedom, (1 + level) / 2))
+    if math.isinf(freedom):
+        return NormalDist().inv_cdf((1 + level) / 2)  # scipy's import takes a seventh of the start of a run
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, (1 + level) / 2))
 
 
 def _undefined(value: float, n: int, count: int) -> Estimate:
