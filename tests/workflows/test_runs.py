@@ -117,7 +117,7 @@ def test_a_command_that_was_killed_is_continued_in_python(capsys):
             JudgeSpec("direct", panel=("openai/a@http://h/v1", "openai/b@http://h/v1"), pool="mean"),
             lambda: Panel([dicast.judge("direct", lm=f"openai/{name}@http://h/v1") for name in "ab"], pool="mean"),
         ),
-        (JudgeSpec("saved.judge.json"), lambda: dicast.judge("saved.judge.json")),
+        (JudgeSpec("saved.judge.json"), lambda: dicast.judge("saved.judge.json", trust=True)),
         (JudgeSpec("longer"), lambda: dicast.judge("longer")),
     ],
     ids=["direct", "roles", "panel", "judge file", "no model"],
