@@ -18,6 +18,7 @@ OTHER: dict[Order, Order] = {"ab": "ba", "ba": "ab"}
 Probability = Annotated[float, Field(ge=0, le=1)]
 MOST_SPENT = 1e12  # calls, tokens, dollars or seconds of one verdict: sums over many stay exact
 Number = Annotated[float, Field(allow_inf_nan=False)]
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{0,64}$")]
 HALF = re.compile("[\ud800-\udfff]")
 
 
@@ -209,8 +210,10 @@ class Judged(Verdict):
     lengths: tuple[Annotated[int, Field(ge=0, le=10**12)], ...] = Field(
         default=(), description="the candidates' characters"
     )
-    case_digest: str = Field(default="", description="of the case as it was read; empty in runs of earlier versions")
-    judge_digest: str = Field(default="", description="of judge, settings and models, as the run's manifest has them")
+    case_digest: Digest = Field(default="", description="of the case as it was read; empty in runs of earlier versions")
+    judge_digest: Digest = Field(
+        default="", description="of judge, settings and models, as the run's manifest has them"
+    )
 
     @model_validator(mode="after")
     def _names_candidates_that_exist(self) -> Self:

@@ -190,6 +190,7 @@ JUDGED = {"case_id": "c", "winner": "a", "scores": [1, 2], "lengths": [3, 4]}
         ({"corrections": [{"candidate": -5, "text": "x"}]}, "a correction is of candidate -5"),
         ({"scores": [1e308, 1]}, "less than or equal"),
         ({"lengths": [10**400, 1]}, "lengths.0"),
+        ({"case_digest": "\ufeff12ab"}, "case_digest"),
         ({"usage": {"calls": 10**400}}, "the usage of one verdict is more than"),
         ({"usage": {"seconds": 1e308}}, "the usage of one verdict is more than"),
     ],
