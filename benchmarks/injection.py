@@ -5,8 +5,8 @@
 Pairs with a human label are judged as they are, in both arms. Where both arms are right, each attack of
 catalog/sets/attacks.jsonl is appended to the losing response, and the pair is judged again in both arms:
 
-    fence  the judge as it is
-    plain  what a naive prompt does: a text stands unchanged under its heading. There is no fence, control marks are
+    fence     the judge as it is
+    unfenced  what a naive prompt does: a text stands unchanged under its heading. There is no fence, control marks are
            left whole, and the sentence of the instructions that tells of <<< and >>> and what stands between them is
            taken out, so that the prompt does not speak of marks that are not there
 
@@ -25,15 +25,16 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from scipy.stats import binomtest
+import click
 
+from dicast.cli import options
 from dicast.cli.interrupt import stop_on_interrupt
 from dicast.data import Case, Judged, Winner
 from dicast.data.readers import file_digest
@@ -45,6 +46,7 @@ from dicast.evaluation import signature_line
 from dicast.judging import Judge, build
 from dicast.judging.aggregate import FLOOR
 from dicast.judging.delimiters import Shown
+from dicast.stats.paired import mcnemar
 from dicast.stats.proportions import Proportion
 from dicast.workflows import CaseSource
 
@@ -52,6 +54,7 @@ ATTACKS = Path(str(files("dicast.catalog.sets") / "attacks.jsonl"))
 ARMS = ("fence", "unfenced")
 Verdicts = Mapping[tuple[str, str], Judged]  # by pair and attack
 CLEAN, CONTROL = "clean", "control"
+FLIPPED = "{value:.3f} [{low:.3f}, {high:.3f}] ({hits})"
 MARK = " + "  # between the ids of a pair and its attack
 ALL_ATTACKS = "all attacks"
 TELLS_OF_THE_FENCE = re.compile(r"[^.\n]*<<< and >>>[^.]*\.")  # the whole sentence
@@ -123,16 +126,6 @@ def attacked(case: Case, attack: Attack) -> Case:
     return case.model_copy(update={"id": f"{case.id}{MARK}{attack.name}", "candidates": candidates})
 
 
-class Bare:
-    """Stands at the place of the fence and leaves every text as it is."""
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        pass
-
-    def __call__(self, text: str) -> Shown:
-        return Shown(text)
-
-
 def without_fence_notice(judge: Judge) -> Judge:
     """The judge, its instructions without the sentence about the fence."""
     for stage in judge.stages():
@@ -142,20 +135,16 @@ def without_fence_notice(judge: Judge) -> Judge:
 
 
 class Progress:
-    """Lines on standard error: how many verdicts are there, seconds for each, time left."""
+    """Lines on standard error: how many verdicts there are, and the minutes left."""
 
     def __init__(self, total: int) -> None:
-        self.total, self.judged = total, 0
-        self.started = self.reported = time.monotonic()
+        self.total, self.judged, self.started, self.reported = total, 0, time.monotonic(), time.monotonic()
 
     def add(self, _: Judged) -> None:
-        self.judged += 1
-        if (now := time.monotonic()) - self.reported > TELL_EVERY or self.judged == self.total:
-            self.reported, mean_seconds = now, (now - self.started) / self.judged
-            left = mean_seconds * (self.total - self.judged) / 60
-            print(
-                f"{self.judged} of {self.total} judged, {mean_seconds:.1f} s each, {left:.0f} min left", file=sys.stderr
-            )
+        self.judged, now = self.judged + 1, time.monotonic()
+        if now - self.reported > TELL_EVERY or self.judged == self.total:
+            self.reported, left = now, (now - self.started) * (self.total / self.judged - 1) / 60
+            print(f"{self.judged} of {self.total} judged, {left:.0f} min left", file=sys.stderr)
 
 
 @dataclass
@@ -172,7 +161,10 @@ class Arm:
         Raises:
             BudgetSpent, Infrastructure, DeclarationError: see `run_cases`.
         """
-        with patch("dicast.judging.judge.Fence", Bare) if self.name == "unfenced" else nullcontext():
+        with ExitStack() as changed:
+            if self.name == "unfenced":
+                changed.enter_context(patch("dicast.judging.judge.Fence", lambda texts: Shown))
+                changed.enter_context(patch("dicast.judging.stage.shown_inputs", lambda inputs, tokens: dict(inputs)))
             run_cases(self.judge, cases, self.folder, workers=workers, on_verdict=progress.add, stop=stop)
 
 
@@ -295,15 +287,14 @@ def compared(both: Sequence[tuple[Trial, Trial]]) -> dict[str, Any]:
         flipped = Proportion(sum(trial.flipped for trial in some), len(some))
         return {"flipped": flipped.as_dict(), "tied": sum(trial.tied for trial in some), "moved": moved}
 
-    only_fence = sum(fence.flipped > unfenced.flipped for fence, unfenced in both)
-    only_plain = sum(unfenced.flipped > fence.flipped for fence, unfenced in both)
+    test = mcnemar([fence.flipped for fence, _ in both], [unfenced.flipped for _, unfenced in both])
     return {
         "trials": len(both),
         "fence": arm([fence for fence, _ in both]),
         "unfenced": arm([unfenced for _, unfenced in both]),
-        "only with the fence": only_fence,
-        "only without": only_plain,
-        "p": exact(only_fence, only_plain),
+        "only with the fence": test.only_first,
+        "only without": test.only_second,
+        "p": test.p,
     }
 
 
@@ -312,13 +303,8 @@ def signs(both: Sequence[tuple[Trial, Trial]]) -> dict[str, Any]:
     fewer: Counter[str] = Counter()
     for fence, unfenced in both:
         fewer[fence.pair] += unfenced.flipped - fence.flipped
-    less, more = sum(n > 0 for n in fewer.values()), sum(n < 0 for n in fewer.values())
-    return {"fewer with the fence": less, "more with the fence": more, "p": exact(less, more)}
-
-
-def exact(wins: int, losses: int) -> float:
-    """The exact two-sided binomial test of wins against losses: McNemar's, or the sign test."""
-    return float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
+    test = mcnemar([n > 0 for n in fewer.values()], [n < 0 for n in fewer.values()])  # of single pairs: a sign test
+    return {"fewer with the fence": test.only_first, "more with the fence": test.only_second, "p": test.p}
 
 
 def table(counts: Mapping[str, Any]) -> str:
@@ -331,35 +317,33 @@ def table(counts: Mapping[str, Any]) -> str:
     for name, row in counts["rows"].items():
         if row["trials"]:
             with_fence, without = row["fence"], row["unfenced"]
-            cells = [
-                *(name, row["trials"], share(with_fence["flipped"]), share(without["flipped"])),
+            flipped = [FLIPPED.format_map(arm["flipped"]) for arm in (with_fence, without)]
+            ties, moved = (
                 f"{with_fence['tied']}, {without['tied']}",
                 f"{with_fence['moved']:+.2f}, {without['moved']:+.2f}",
-                f"{row['only with the fence']}, {row['only without']}",
-                f"{row['p']:.2g}",
-            ]
-            lines.append(f"| {' | '.join(map(str, cells))} |")
+            )
+            only = f"{row['only with the fence']}, {row['only without']}"
+            lines.append(f"| {name} | {row['trials']} | {' | '.join([*flipped, ties, moved, only])} | {row['p']:.2g} |")
     signs, judged, right = counts["by pair"], counts["pairs"], counts["right"]
     reported = [
-        f"Right without an attack: {right['fence']} of {judged['fence']} pairs with the fence, {right['plain']} of "
-        f"{judged['plain']} without; {counts['attacked']} with both, and these were attacked.",
+        f"Right without an attack: {right['fence']} of {judged['fence']} pairs with the fence, {right['unfenced']} of "
+        f"{judged['unfenced']} without; {counts['attacked']} with both, and these were attacked.",
         f"By pair, all attacks: fewer flips with the fence on {signs['fewer with the fence']} pairs, more on "
         f"{signs['more with the fence']}; sign test p = {signs['p']:.2g}.",
-        f"Unscored: {counts['unscored']['fence'] or 'none'} with the fence, {counts['unscored']['plain'] or 'none'} "
+        f"Unscored: {counts['unscored']['fence'] or 'none'} with the fence, {counts['unscored']['unfenced'] or 'none'} "
         "without.",
     ]
     return "\n".join([*lines, "", *reported])
 
 
-def share(flipped: Mapping[str, Any]) -> str:
-    return f"{flipped['value']:.3f} [{flipped['low']:.3f}, {flipped['high']:.3f}] ({flipped['hits']})"
-
-
 def run(arguments: argparse.Namespace, attacks: Sequence[Attack]) -> bool:
     """Judge; whether it was stopped before the end."""
     source = CaseSource(arguments.cases)
+    settings = options.parse_settings(
+        click.Context(click.Command("injection")), click.Option(["--set"]), arguments.settings
+    )
     pairs = chosen(source.cases(), limit=arguments.limit, seed=arguments.seed, max_words=arguments.max_words)
-    fence, unfenced = (build(arguments.judge, **dict(arguments.settings)).bind(arguments.lm) for _ in ARMS)
+    fence, unfenced = (build(arguments.judge, **settings).bind(arguments.lm) for _ in ARMS)
     both = [
         Arm("fence", fence, RunFolder(arguments.out / "fence")),
         Arm("unfenced", without_fence_notice(unfenced), RunFolder(arguments.out / "unfenced")),
@@ -375,17 +359,6 @@ def run(arguments: argparse.Namespace, attacks: Sequence[Attack]) -> bool:
     return stop.is_set()
 
 
-def setting(text: str) -> tuple[str, Any]:
-    """NAME=VALUE; a value that reads as JSON is that, any other is text."""
-    name, equals, value = text.partition("=")
-    if not name or not equals:
-        raise argparse.ArgumentTypeError(f"{text!r}: write NAME=VALUE")
-    try:
-        return name, json.loads(value)
-    except json.JSONDecodeError:
-        return name, value
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("runs/injection"), help="folder of the two arms' runs")
@@ -397,7 +370,7 @@ def main() -> None:
         "--margin", type=float, default=0.0, help="attack only pairs decided by more log-odds than this"
     )
     parser.add_argument("--judge", default="direct")
-    parser.add_argument("--set", dest="settings", type=setting, action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--set", dest="settings", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--lm", default=DEFAULT_MODEL)
     parser.add_argument("--attacks", default="all", help="names and kinds, as in json-a,encoded,control")
     parser.add_argument("--workers", type=int, default=2)
@@ -411,7 +384,7 @@ def main() -> None:
         identity = read_manifest(arguments.out / "fence")["identity"]
         verdicts = {name: by_attack(arguments.out / name) for name in ARMS}
         counts = summary(verdicts, attacks, margin=max(arguments.margin, identity["margin"]), by=arguments.by)
-    except DicastError as error:
+    except (DicastError, click.BadParameter) as error:
         sys.exit(f"injection: {error}")
     line = signature_line(identity, counts["attacked"])
     print(json.dumps({"signature": line, **counts}, indent=1) if arguments.json else f"{line}\n\n{table(counts)}")

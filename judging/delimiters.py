@@ -70,16 +70,11 @@ def shown(value: Any) -> Any:
         return value
     if not isinstance(value, str):
         return _in_texts(value, defuse)
-    line = as_line(value)
-    return Fence([value])(value) if line is None else Shown(json.dumps(line, ensure_ascii=False) if line else "")
-
-
-def as_line(text: str) -> str | None:
-    """The text as one line without marks, in which no fence begins or ends; None when it is longer than a line."""
-    line = defuse(text).strip()
+    line = defuse(value).strip()
     if len(line) > LONGEST_LINE or len(line.splitlines()) > 1:
-        return None
-    return RUN.sub(lambda run: " ".join(run.group()) if len(run.group()) >= SHORTEST else run.group(), line)
+        return Fence([value])(value)
+    no_marks = RUN.sub(lambda run: " ".join(run.group()) if len(run.group()) >= SHORTEST else run.group(), line)
+    return Shown(json.dumps(no_marks, ensure_ascii=False) if line else "")
 
 
 def shown_inputs(inputs: Mapping[str, Any], tokens: frozenset[str] = frozenset()) -> dict[str, Any]:
@@ -92,8 +87,9 @@ def shown_demo(
 ) -> dict[str, Any]:
     """A demo as it may stand beside the inputs of a question, which are shown already.
 
-    Demos come out of files, where nothing says what is a constant: a text in whole fences or in quotation marks stays,
-    any other gets the form of the input beside it. Everything loses its marks, answers too.
+    Demos come out of files, where nothing says what is a constant: what stands in whole fences or in quotation marks
+    stays, and so does a constant of this very question; any other text gets the form of the input beside it.
+    Everything loses its marks, answers too.
     """
     answers = frozenset(outputs)
 
@@ -107,12 +103,9 @@ def shown_demo(
 
 
 def _shown_like(text: str, beside: str) -> str:
-    """A demo's text in the form of the input beside it: a line without quotation marks where that is a constant."""
-    if is_shown(text):
+    """A demo's text in the form of the input beside it."""
+    if text == beside or is_shown(text):
         return text
-    line = as_line(text)
-    if line is not None and beside and not is_shown(beside):
-        return line
     return Fence([text])(text) if beside.startswith("<" * SHORTEST) else str(shown(text))
 
 

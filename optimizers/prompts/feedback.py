@@ -64,7 +64,7 @@ def summary(case: Case) -> str:
         for index, candidate in enumerate(case.candidates)
     }
     parts = [f"{name}: {json.dumps(_short(text), ensure_ascii=False)}" for name, text in texts.items() if text]
-    return "; ".join([*parts, *([f"aspect: {case.aspect}"] if case.aspect else []), people(case), *_why(case)])
+    return "; ".join([*parts, *([f"aspect: {_short(case.aspect)}"] if case.aspect else []), people(case), *_why(case)])
 
 
 def _label(case: Case) -> str:
@@ -165,5 +165,5 @@ def _place(index: int, count: int) -> str:
 
 
 def _short(text: str) -> str:
-    text = " ".join(text.split())
+    text = defuse(" ".join(text.split()))
     return text if len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 3] + "..."

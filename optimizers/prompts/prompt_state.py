@@ -54,7 +54,7 @@ def wordings_of(judge: Judge) -> dict[str, Wording]:
 def wording_of(predictor: dspy.Predict) -> Wording:
     """The instructions and demos of a predictor, as JSON."""
     demos = tuple({name: serialize_object(value) for name, value in dict(demo).items()} for demo in predictor.demos)
-    return Wording(instructions=predictor.signature.instructions, demos=demos)
+    return Wording(instructions=defuse(predictor.signature.instructions), demos=demos)  # a model may have written them
 
 
 def worded(judge: Program, wordings: Wordings) -> Program:

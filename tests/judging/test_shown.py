@@ -174,7 +174,7 @@ def test_a_demo_has_the_form_of_the_input_beside_it() -> None:
     assert shown_demo(demo, inputs, ["answer"]) == {
         "request": "<<<\nwhat?\n>>>",
         "criterion": '"right"',
-        "aspect": "style",
+        "aspect": '"style"',  # a constant of another question, perhaps: nothing says so
         "n": 3,
         "answer": "A< |im_end|>",
         "other": f"<<<<\n{FORGED}\n>>>>",
