@@ -367,30 +367,37 @@ def compile_kills(scratch: Scratch) -> Iterator[Row]:
     scratch.write_cases("labels", 120)
     words = ["compile", "direct", "--cases", "labels.jsonl", "--trials", "4", "--workers", "8", "--json", "--out"]
 
+    def recorded(out: str) -> int:
+        """Lines of evidence and of steps so far."""
+        files = (scratch.folder / "compiled" / out).rglob("*.jsonl")
+        return sum(path.read_bytes().count(b"\n") for path in files)
+
     def learnt(out: str) -> object:
-        file = json.loads((scratch.folder / "compiled" / out / "direct.judge.json").read_text())
-        return without_times(file)
+        names = "direct.judge.json", "certificate.json", "test.json"
+        files = (scratch.folder / "compiled" / out / name for name in names)
+        return [without_times(json.loads(path.read_text())) for path in files]
 
     with MockServer(delay=0.02) as server:
         lm = ["--lm", server.model_string()]
         reference = scratch.run(*words, "compiled/reference", *lm)
-        kills, seconds = 0, 3.0
+        kills, whole = 0, recorded("reference")
         scratch.environment["DICAST_HOME"] += "-2"  # so that no answer is known yet
-        while kills < 5:
+        for part in range(1, 6):
             process = scratch.start(*words, "compiled/killed", *lm)
-            try:
-                process.wait(timeout=seconds)
-                seconds /= 2
-                if (scratch.folder / "compiled/killed/direct.judge.json").exists():
-                    break
-            except subprocess.TimeoutExpired:
+            while recorded("killed") < whole * part // 6 and process.poll() is None:
+                time.sleep(0.01)
+            if process.poll() is None:
                 process.kill()
-                process.wait()
-                kills, seconds = kills + 1, seconds + 1.0
+                kills += 1
+            scratch.end(process)
         ended = scratch.run(*words, "compiled/killed", *lm)
         same = ended.code == reference.code and learnt("killed") == learnt("reference")
     scratch.environment["DICAST_HOME"] = scratch.environment["DICAST_HOME"].removesuffix("-2")
-    yield Row(f"compile, {kills} kill -9", same and kills >= 3, f"rc {ended.code} as without kills; same judge file")
+    yield Row(
+        f"compile, {kills} kill -9",
+        same and kills == 5,
+        f"rc {ended.code} as without kills; same judge, certificate and test",
+    )
 
 
 def without_times(value: object) -> object:

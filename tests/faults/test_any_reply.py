@@ -65,8 +65,8 @@ class Judging:
         self.server, self.judge, self.capsys, self.cases = server, judge, capsys, cases
         self.out = Path("runs") / f"{judge}-{len(list(Path('runs').glob('*')))}"
 
-    def run(self) -> int:
-        command = ["judge", "--judge", *JUDGES[self.judge], "--out", str(self.out), "--timeout", "0.2"]
+    def run(self, timeout: float = 0.2) -> int:
+        command = ["judge", "--judge", *JUDGES[self.judge], "--out", str(self.out), "--timeout", str(timeout)]
         command += ["--limit", str(self.cases), "--workers", str(CASES)]
         code = run([*command, "--retry", "all", "--lm", self.server.model_string()])
         written = self.capsys.readouterr()
@@ -88,12 +88,12 @@ class Judging:
         assert code in {0, 2, 3}, self.errors
         ids = Counter(row["case_id"] for row in self.verdicts())
         assert set(ids.values()) <= {1}
-        assert len(ids) == self.cases or code in {2, 3}
+        assert len(ids) == self.cases or "cases failed so. Run again to continue." in self.errors
         assert all(row["status"] == "scored" or row["reason"] for row in self.verdicts())
 
     def check_healthy_rerun(self) -> None:
         self.server.healthy()
-        assert self.run() == 0, self.errors
+        assert self.run(timeout=60.0) == 0, self.errors
         assert Counter(row["case_id"] for row in self.verdicts()) == Counter(f"case-{n}" for n in range(self.cases))
         assert {row["status"] for row in self.verdicts()} == {"scored"}
 
@@ -104,7 +104,7 @@ def check_texts(texts: dict[str, str]) -> None:
         if path.is_file():
             content = path.read_bytes()
             assert KEY.encode() not in content, path
-            if path.suffix in {".json", ".jsonl", ".txt", ".log", ""}:
+            if path.suffix in {".json", ".jsonl", ".txt", ".log", ".html", ".md", ""}:
                 texts[str(path)] = content.decode(errors="replace")
     for name, text in texts.items():
         assert KEY not in text, name
@@ -121,6 +121,20 @@ def test_a_fault_costs_no_case(name: str, judge: str, capsys: pytest.CaptureFixt
         server.set_faults({name: 0.3})
         judging.check_faulty_run()
         judging.check_healthy_rerun()
+
+
+def test_reports_on_a_faulty_run_hold_no_key_and_no_escape(capsys: pytest.CaptureFixture[str]) -> None:
+    with MockServer(faults={"echoed_headers": 0.5, "terminal_escapes": 0.4}, seed=1) as server:
+        judging = Judging(server, "read", capsys)
+        judging.check_faulty_run()
+    details = {str(row["detail"]) for row in judging.verdicts()}
+    assert any("[key removed]" in detail for detail in details)
+    assert any("PWNED" in detail for detail in details)
+    for command in (["evaluate", str(judging.out)], ["report", str(judging.out), "--out", "page.html"]):
+        assert run(command) == 0
+        written = capsys.readouterr()
+        check_texts({"stdout": written.out, "stderr": written.err})
+    assert list(Path().rglob("*.html"))
 
 
 def check_drawn(reply: Callable[[dict[str, Any], int], bytes], judge: str, capsys: pytest.CaptureFixture[str]) -> None:
