@@ -6,7 +6,7 @@ from .aggregate import aggregate_findings
 from .answer_types import Levels, Options
 from .building import build, build_panel
 from .cascade import Cascade
-from .delimiters import Fence, unfenced
+from .delimiters import Fence, constant, unfenced
 from .evidence import ScoreReading, mean_reading, rescaled, side_by_side
 from .hparam import HParam
 from .judge import (
@@ -55,6 +55,7 @@ __all__ = [
     "build",
     "build_panel",
     "concurrently",
+    "constant",
     "fenced",
     "in_case_order",
     "mean_reading",
