@@ -121,23 +121,6 @@ FAMILIES = (
     _family("DSPy", "<<CUSTOM-TYPE-START-IDENTIFIER>> <<CUSTOM-TYPE-END-IDENTIFIER>>", "stanfordnlp/dspy, adapters"),
 )
 
-SHAPES = (
-    r"<(?=[|｜][^\s<>]{1,64}>)",  # <|im_start|>, <|turn>, <｜User｜>
-    r"<(?=/?[^\s<>|｜]{1,64}[|｜]>)",  # <turn|>
-    r"\[(?=\|[^\s\[\]]{1,64}\|\])",  # [|user|]
-    r"<(?=\[[^\s\[\]<>]{1,64}\]>)",  # <[begin▁of▁sentence]>
-    r"<(?=__\w{1,32}__>)",  # <__media__>
-    r"<(?=/?(?:reserved|unused|special|extra|extra_id|placeholder|sentinel)_?\d{1,6}>)",
-    r"\[(?=(?:reserved|unused|unused_token|control|extra)_?\d{1,6}\])",
-    r"<(?=/?(?:begin|beginning|start|end)_of_\w{1,32}>)",
-    r"<(?=/?[A-Z]+(?:_[A-Z]+)*_TOKEN>)",
-    r"<(?=/?(?:seed|minimax):\w{1,32}>)",
-    r"(?-i:>(?=>[A-Z]{2,24}(?:_\d{1,4})?<<))",  # >>TITLE<<, and not cin >>x<< ...
-    r"\](?=~!?b[\[\]])|\[(?=e~\[)",  # ]~b], ]~!b[, [e~[
-    r"\[(?=\[\s*##)",  # [[ ## field ## ]]
-    r"<(?=<CUSTOM-TYPE)",
-    r"<(?=</?SYS>>)",
-)
 TAGS = (  # between < or </ and >
     "s bos eos pad unk sep mask eod sop eop think tool_call tool_response function_call tool_calls toolcall "
     "available_tools image image_id slice im_start im_end im_patch image_soft_token audio_soft_token global_setting "
@@ -158,15 +141,30 @@ def _any_of(words: Iterable[str]) -> str:
     return "|".join(map(re.escape, words))
 
 
-CONTROL = re.compile(
-    "|".join(
-        (
-            *SHAPES,
-            rf"<(?=/?(?:{_any_of(TAGS.split())}|(?-i:{_any_of(TAGS_AS_WRITTEN.split())}))>)",
-            rf"\[(?=/?(?:{_any_of(WORDS.split())}|(?-i:{_any_of(WORDS_AS_WRITTEN.split())}))\])",
-        )
-    ),
-    re.IGNORECASE,
+AFTER_ANGLE = (  # what follows <
+    r"[|｜][^\s<>]{1,64}+>",  # <|im_start|>, <|turn>, <｜User｜>
+    r"/?[^\s<>|｜]{1,64}+[|｜]>",  # <turn|>
+    r"\[[^\s\[\]<>]{1,64}+\]>",  # <[begin▁of▁sentence]>
+    r"__\w{1,32}__>",  # <__media__>
+    r"/?(?:reserved|unused|special|extra|extra_id|placeholder|sentinel)_?\d{1,6}>",
+    r"/?(?:begin|beginning|start|end)_of_\w{1,32}+>",
+    r"/?[A-Z]+(?:_[A-Z]+)*_TOKEN>",
+    r"/?(?:seed|minimax):\w{1,32}+>",
+    r"<CUSTOM-TYPE",
+    r"</?SYS>>",
+    rf"/?(?:{_any_of(TAGS.split())}|(?-i:{_any_of(TAGS_AS_WRITTEN.split())}))>",
+)
+AFTER_BRACKET = (  # what follows [
+    r"\|[^\s\[\]]{1,64}\|\]",  # [|user|]
+    r"(?:reserved|unused|unused_token|control|extra)_?\d{1,6}\]",
+    r"\[\s*##",  # [[ ## field ## ]]
+    r"e~\[",
+    rf"/?(?:{_any_of(WORDS.split())}|(?-i:{_any_of(WORDS_AS_WRITTEN.split())}))\]",
+)
+CONTROL = re.compile(  # each way begins with one character, so that ordinary text is passed over at once
+    rf"<(?i:(?={'|'.join(AFTER_ANGLE)}))|\[(?i:(?={'|'.join(AFTER_BRACKET)}))"
+    r"|\](?=~!?b[\[\]])"  # ]~b], ]~!b[
+    r"|>(?=>[A-Z]{2,24}(?:_\d{1,4})?<<)"  # >>TITLE<<, and not cin >>x<< ...
 )
 SHORTEST_TOKEN = 3  # a vocabulary's shorter control tokens are characters of ordinary text
 
