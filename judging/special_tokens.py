@@ -29,7 +29,7 @@ def _family(name: str, tokens: str, source: str) -> Family:
 
 
 FAMILIES = (
-    _family("ChatML, Qwen", "<|im_start|> <|im_end|> <|im_sep|> <|endoftext|> <tool_call> </tool_call>", LLAMA_CPP),
+    _family("ChatML, Qwen", "<|im_start|> <|im_end|> <|im_sep|> <|endoftext|> <tool_call> </tool_call>", LLAMA_FACTORY),
     _family("Qwen vision", "<|vision_start|> <|vision_end|> <|image_pad|> <|video_pad|> <|box_start|>", LLAMA_FACTORY),
     _family("reasoning", "<think> </think> <tool_response> </tool_response>", LLAMA_FACTORY),
     _family("Llama 2", "<s> </s> <unk> <<SYS>> <</SYS>> [INST] [/INST]", LLAMA_CPP),
@@ -90,10 +90,10 @@ FAMILIES = (
     _family(
         "Seed",
         "<seed:bos> <seed:eos> <seed:think> </seed:think> <seed:tool_call> <[begin▁of▁sentence]> <[end▁of▁sentence]>",
-        LLAMA_CPP + "; <[...]>: tokenizer of Seed-Coder",
+        LLAMA_FACTORY + "; <[...]>: tokenizer of Seed-Coder",
     ),
-    _family("MiniMax", "]~!b[ ]~b] [e~[ <minimax:tool_call> </minimax:tool_call>", LLAMA_CPP),
-    _family("MiniCPM", "<用户> <AI> <image_id> </image_id> <slice> </slice>", LLAMA_CPP),
+    _family("MiniMax 2", "]~!b[ ]~b] [e~[ <minimax:tool_call> </minimax:tool_call>", LLAMA_CPP),
+    _family("MiniCPM", "<用户> <AI> <image_id> </image_id> <slice> </slice>", LLAMA_CPP + "; " + LLAMA_FACTORY),
     _family("Kimi", "<|im_user|> <|im_system|> <|im_assistant|> <|im_middle|> <|media_pad|>", LLAMA_FACTORY),
     _family(
         "Hunyuan", "<｜hy_User｜> <｜hy_Assistant｜> <｜hy_place▁holder▁no▁2｜> <|extra_0|> <|extra_4|>", LLAMA_FACTORY
@@ -101,7 +101,8 @@ FAMILIES = (
     _family("Granite", "<|start_of_role|> <|end_of_role|>", LLAMA_FACTORY),
     _family("Megrez, Ling", "<|role_start|> <|role_end|> <|turn_end|>", LLAMA_CPP),
     _family("ERNIE", "<global_setting> </global_setting> <|begin_of_sentence|> <|end_of_sentence|>", LLAMA_FACTORY),
-    _family("XVERSE, Yuan", "<eod> <sep> <end_of_sentence> <beginning_of_sentence>", LLAMA_FACTORY),
+    _family("Yuan", "<eod> <sep>", LLAMA_FACTORY),
+    _family("MiniMax 1", "<beginning_of_sentence> <end_of_sentence>", LLAMA_FACTORY),
     _family("TeleChat", "<_user> <_bot> <_system>", LLAMA_FACTORY),
     _family(
         "StarCoder, SmolLM",
