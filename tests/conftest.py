@@ -18,6 +18,12 @@ for _variable in ("DSPY_CACHEDIR", "DICAST_ANSWERS"):
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 
 
+@pytest.fixture(autouse=True)
+def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What fails is asked again after a millisecond, not after a second."""
+    monkeypatch.setattr("dicast.engines.retries.FIRST_PAUSE", 0.001)
+
+
 @pytest.fixture
 def public_sets() -> Path:
     """The folder of public sets; a user's clone has none."""

@@ -58,7 +58,8 @@ def test_a_server_that_does_not_answer_is_asked_twice() -> None:
     assert len(calls) == 2
 
 
-def test_pauses_double_and_are_spread() -> None:
+def test_pauses_double_and_are_spread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dicast.engines.retries.FIRST_PAUSE", 1.0)
     for failed, expected in ((1, 1), (2, 2), (3, 4), (4, 8)):
         pauses = {pause_after(ServerError("fails"), failed) for _ in range(50)}
         assert len(pauses) > 1

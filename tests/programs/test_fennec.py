@@ -339,8 +339,8 @@ def test_what_has_no_label_of_a_pair_teaches_nothing() -> None:
     learned.learn(
         [
             judged(None, by("accuracy", 1, 3)),
-            judged(Winner(value=2), by("accuracy", 1, 3, 2)),
-            judged(Scores(values=(2,), lo=1, hi=5), by("accuracy", 1)),
+            Judged(case_id="c", winner=1, findings=(by("accuracy", 1, 3, 2),), label=Winner(value=2)),
+            Judged(case_id="c", findings=(by("accuracy", 1),), label=Scores(values=(2,), lo=1, hi=5)),
         ]
     )
     assert learned.shares == {}
