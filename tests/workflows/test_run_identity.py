@@ -255,7 +255,7 @@ def test_verdicts_of_another_judge_are_named_with_their_line():
     with pytest.raises(RunError, match=r"verdicts.jsonl line 21: the verdict of case .* is of another judge or model"):
         dicast.evaluate("out")
     Path("majority/manifest.json").replace("out/manifest.json")
-    with pytest.raises(RunError, match="line 1: the verdict of case .* is of another judge or model"):
+    with pytest.raises(RunError, match=r"line \d+: the verdict of case .* is of another judge or model"):
         dicast.run("majority", "pairs.jsonl", out="out", limit=3)
 
 
