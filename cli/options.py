@@ -157,7 +157,9 @@ min_coverage_option = click.option(
 limit_option = click.option(
     "--limit", type=click.IntRange(1), help="Use this many cases: the first, or with --seed a random sample."
 )
-seed_option = click.option("--seed", type=int, help="Sample the cases of --limit at random with this seed.")
+seed_option = click.option(
+    "--seed", type=click.IntRange(0), help="Sample the cases of --limit at random with this seed."
+)
 
 
 def set_option(text: str) -> Callable[[Function], Function]:
@@ -229,7 +231,9 @@ measuring_options = together(
         metavar="KINDS",
         help="Measure generated against written reviews: bleu,rouge,bertscore=MODEL,bartscore=MODEL.",
     ),
-    click.option("--seed", type=int, default=0, show_default=True, help="Of everything that is resampled."),
+    click.option(
+        "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of everything that is resampled."
+    ),
 )
 judge_options = together(
     lm_option,

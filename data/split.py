@@ -1,6 +1,7 @@
 """Leak-safe splits: whole groups (a person, a prompt) go to one part; all parts have similar label proportions."""
 
 import random
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -60,7 +61,7 @@ def split(cases: Sequence[Case], *, parts: Mapping[str, float] = PARTS, seed: in
 def sample(cases: Iterable[Case], limit: int | None, seed: int | None = None) -> Iterator[Case]:
     """The first `limit` cases (None: all); with a seed a uniform sample (reservoir, Vitter 1985), in their order."""
     if seed is None or limit is None:
-        yield from islice(cases, limit)
+        yield from islice(cases, limit and min(limit, sys.maxsize))
         return
     generator = random.Random(seed)
     reservoir: list[tuple[int, Case]] = []

@@ -34,12 +34,14 @@ def retried_reasons(text: str | None) -> frozenset[str]:
         text: reasons with commas, or "all".
 
     Raises:
-        DeclarationError: a word that is no reason.
+        DeclarationError: no text, or a word in it that is no reason.
 
     Example:
         >>> sorted(retried_reasons("parse_failure") - RETRIED)
         ['parse_failure']
     """
+    if text is not None and not isinstance(text, str):
+        raise DeclarationError(f"retry: {text!r} is not a text. Write it as in 'parse_failure,refusal'; or 'all'.")
     named = frozenset(name.strip() for name in (text or "").split(",") if name.strip())
     if unknown := sorted(named - {"all", *REASONS}):
         raise DeclarationError(f"retry: {unknown[0]!r} is no reason. Give some of {', '.join(REASONS)}; or all.")
@@ -173,10 +175,10 @@ def run_cases(
         DeclarationError: a model that cannot be used, or no case that can be judged; likewise.
     """
     folder.drop_retried()
-    lenient, finished = LenientJudge(judge), 0
+    lenient, finished, of_judge = LenientJudge(judge), 0, folder.judge_digest
 
     def line_of(case: Case) -> Judged:
-        verdict, digests = lenient(case), {"case_digest": case.digest, "judge_digest": folder.judge_digest}
+        verdict, digests = lenient(case), {"case_digest": case.digest, "judge_digest": of_judge}
         try:
             return Judged.of(case, verdict, **digests)
         except ValidationError as error:  # a verdict that is not of this case's kind

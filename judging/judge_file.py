@@ -134,9 +134,10 @@ def _parsed(text: str, who: str) -> JudgeFile:
         raise DeclarationError(f"{who}: field 'format' is missing, so it is no judge file. dicast compile writes one.")
     if content["format"] not in (1, FORMAT) or isinstance(content["format"], bool | float):
         writers = content.get("versions")
-        writer = writers.get("dicast", "another version") if isinstance(writers, dict) else "another version"
+        version = writers.get("dicast") if isinstance(writers, dict) else None
+        writer = f"dicast {version}" if version else "another version of dicast"
         raise DeclarationError(
-            f"{who}: format {shown(content['format'])} was written by dicast {writer}, and dicast {__version__} reads "
+            f"{who}: format {shown(content['format'])} was written by {writer}, and dicast {__version__} reads "
             f"formats 1 and {FORMAT}. Use the dicast that wrote it, or compile anew."
         )
     is_old = content["format"] != FORMAT

@@ -4,7 +4,8 @@
     majority        of the winners; equal counts are a tie
     probability     the mean of the members' distributions over winners
 
-A member without a verdict is left out and noted; when every member fails the panel's verdict is unscored.
+A member without a verdict is left out and noted; when every member fails the panel's verdict is unscored. So it is when
+a member's server failed or its budget was used up: the next run asks that member again.
 """
 
 import math
@@ -24,6 +25,7 @@ from .judge import Judge
 from .stage import sampled
 
 POOLS = ("mean", "median", "majority", "probability")
+PASSING = ("infrastructure", "budget")  # reasons that say nothing of the case, and pass
 
 
 class Panel(Composite):
@@ -54,8 +56,9 @@ class Panel(Composite):
             for name, verdict in zip(names, verdicts, strict=True)
             if name not in scored
         ]
-        if not scored:
-            return verdicts[0]
+        passing = [verdict for verdict in verdicts if verdict.reason in PASSING]
+        if passing or not scored:
+            return (passing or verdicts)[0]
         pooled = pool(list(scored.values()), self.pool.value, len(case.candidates))
         agreed = [verdict.consistent for verdict in scored.values() if verdict.consistent is not None]
         notes = dict.fromkeys([*absent, *(note for verdict in scored.values() for note in verdict.notes)])

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -206,11 +207,13 @@ def rows_of(rows: Any, who: str, advice: str) -> Iterable[Any]:
         advice: ends it: what to give.
 
     Raises:
-        DataError: one thing, or something that has no rows.
+        DataError: one thing, something that has no rows, or a frame with two columns of one name.
     """
     if hasattr(rows, "to_dicts"):  # polars
         return list(rows.to_dicts())
     if hasattr(rows, "to_dict") and hasattr(rows, "columns"):  # pandas
+        if repeated := [str(name) for name, count in Counter(rows.columns).items() if count > 1]:
+            raise DataError(f"{who}: more than one column is called {repeated[0]!r}. Rename all but one of them.")
         return list(rows.to_dict("records"))
     if isinstance(rows, Mapping | Record) or not isinstance(rows, Iterable):
         raise DataError(f"{who}: a {type(rows).__name__} is not a collection of rows. Give {advice}.")

@@ -213,10 +213,12 @@ def evaluate(
     Raises:
         RunError: there is no verdict in it.
         DataError: a row that is not a verdict.
-        DeclarationError: a threshold outside of 0..1, a system that no text is of, or `where` for a run folder.
+        DeclarationError: a threshold outside of 0..1, a seed below 0, a system that no text is of, or `where` for a run
+            folder.
     """
     if not 0 <= threshold <= 1:
         raise DeclarationError(f"threshold: {threshold!r} is not a certainty. Give a number from 0 to 1.")
+    check_seed(seed)
     judge_systems = (judge_systems,) if isinstance(judge_systems, str) else tuple(judge_systems)
     if not isinstance(run, Run | str | Path):
         return _evaluate_list(_verdicts(run, where), threshold=threshold, judge_systems=judge_systems, seed=seed)
@@ -295,6 +297,7 @@ def compare(
     """
     if isinstance(runs, Run | str | Path):
         raise DeclarationError("compare: one run was given. Give a list of runs.")
+    check_seed(seed)
     opened = [open_run(run, where) for run in runs]
     titles = names or [run.name for run in opened]
     if len(titles) != len(opened):
@@ -302,6 +305,12 @@ def compare(
     if len(opened) < 2:
         return ()
     return compare_arrays([(name, run.arrays) for name, run in zip(titles, opened, strict=True)], seed)
+
+
+def check_seed(seed: int | None) -> None:
+    """Raises DeclarationError for a seed that is neither None nor a whole number of at least 0."""
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+        raise DeclarationError(f"seed: {seed!r} is not a whole number of at least 0. Give one.")
 
 
 def _branches(run: Run, evaluation: Evaluation, seed: int) -> tuple[Branch, ...]:

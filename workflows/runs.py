@@ -34,7 +34,7 @@ from .preflight import (
 )
 from .progress import SILENT, Progress
 from .resume import check_cases, check_judge_part, identity_before, resume_notices
-from .run_results import Run, Status
+from .run_results import Run, Status, check_seed
 
 
 @dataclass(frozen=True)
@@ -146,6 +146,7 @@ def run(
         Infrastructure: case after case failed at the server; the verdicts so far are kept.
     """
     check_count("limit", limit)
+    check_seed(seed)
     source = case_source(cases, aspect=aspect, no_ties=no_ties)
     if isinstance(source, CaseSource):
         source.path()  # before a folder is made for cases that do not exist

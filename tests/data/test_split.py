@@ -177,6 +177,11 @@ def test_a_sample_has_so_many_cases_in_their_order(limit: int) -> None:
     assert [int(case.id) for case in drawn] == sorted(int(case.id) for case in drawn)
 
 
+def test_a_limit_beyond_any_number_of_cases_takes_them_all() -> None:
+    cases = synthetic(0, 20)
+    assert list(sample(cases, 10**30)) == list(sample(cases, 10**30, seed=1)) == cases
+
+
 def test_without_a_seed_a_sample_is_the_first_cases() -> None:
     cases = synthetic(0, 20)
     assert list(sample(cases, 5)) == cases[:5]

@@ -235,6 +235,13 @@ def test_a_member_without_a_verdict_is_left_out_and_noted() -> None:
     assert {finding.member for finding in verdict.findings} == {"direct 1"}
 
 
+@pytest.mark.parametrize("reason", ["infrastructure", "budget"])
+def test_a_panel_is_unscored_where_the_server_of_a_member_failed(reason: Any) -> None:
+    failed = Says("two", status="unscored", reason=reason, detail="nothing came")
+    verdict = Panel([Says("one", winner="a"), failed, Says("three", winner="a")])(PAIR)
+    assert (verdict.status, verdict.reason, verdict.detail) == ("unscored", reason, "nothing came")
+
+
 def test_an_abstaining_member_is_left_out_and_noted() -> None:
     verdict = Panel([Says("one", status="abstained"), Says("two", winner="b")])(PAIR)
     assert (verdict.winner, verdict.notes) == ("b", ("one: abstained",))

@@ -351,6 +351,11 @@ def test_a_word_that_is_no_reason_is_refused(capsys):
     assert judge("--retry", "typos") == 3
 
 
+def test_reasons_that_are_no_text_are_refused():
+    with pytest.raises(DeclarationError, match=r"retry: \['refusal'\] is not a text. Write it as in"):
+        dicast.run("longer", ROWS, out="out", retry=["refusal"])
+
+
 def test_a_rewrite_that_was_killed_loses_nothing():
     judge, _ = fails("internal")
     dicast.run(judge, ROWS[:3], out="out")

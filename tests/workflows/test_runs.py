@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -491,3 +492,26 @@ def test_a_copy_of_a_run_folder_is_the_run(old):
     path = old()
     shutil.copytree(path / "all", path / "copy")
     assert dicast.evaluate(path / "copy") == dicast.evaluate(path / "all")
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "x", True])
+def test_a_seed_is_a_whole_number_of_at_least_0(seed):
+    run = dicast.run("longer", ROWS, out="out")
+    message = f"seed: {seed!r} is not a whole number of at least 0. Give one."
+    for call in (
+        lambda: dicast.evaluate(run, seed=seed),
+        lambda: dicast.compare([run, run], seed=seed),
+        lambda: dicast.run("longer", ROWS, out="other", limit=2, seed=seed),
+    ):
+        with pytest.raises(DeclarationError, match=re.escape(message)):
+            call()
+    assert not Path("other").exists()
+    assert command(["evaluate", "out", "--seed", "-1"]) == 3
+
+
+def test_a_frame_with_two_columns_of_one_name_is_refused():
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = pandas.DataFrame(ROWS)
+    frame = pandas.concat([frame, frame["label"]], axis=1)
+    with pytest.raises(DataError, match="cases: more than one column is called 'label'. Rename all but one of them."):
+        dicast.run("longer", frame, out="out")
