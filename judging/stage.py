@@ -219,7 +219,9 @@ class Stage(dspy.Module):
                 ) from error
             except PERMANENT_ERRORS as error:
                 text = _one_line(error)
-                if isinstance(error, lm_errors.LMAuthError) and not self.trusted:
+                if isinstance(error, lm_errors.LMAuthError) and self.trusted:
+                    text += ". Check the key of this provider in the environment or in .env."
+                elif isinstance(error, lm_errors.LMAuthError):
                     text += f" A judge file names this address, so no key was sent. To send it: --lm {self.model}"
                 if lm in _answering:  # it works: one odd reply, or an account that has just run dry
                     raise Infrastructure(f"stage {self.role!r}, model {lm.model!r}: {text}") from error
@@ -318,8 +320,9 @@ def reads_probabilities(signature: type[dspy.Signature]) -> bool:
 
 
 def _one_line(error: BaseException) -> str:
-    """The error's text without DSPy's "[model]" before it, which we name ourselves."""
-    return _shorten(re.sub(r"^\[[^\]]*\] ", "", " ".join(str(error).split())), 300)
+    """The error's text without DSPy's "[model]" before it, which we name ourselves, and its advice behind it."""
+    text = re.split(r"\s+(?:credential came from:|To fix:) ", str(error), maxsplit=1)[0]
+    return _shorten(re.sub(r"^\[[^\]]*\] ", "", " ".join(text.split())), 300)
 
 
 def _shorten(text: str, most: int = 120) -> str:

@@ -356,6 +356,13 @@ def test_a_server_that_wants_a_key_is_told_how_it_gets_one(file, monkeypatch):
         judge(fitting("direct"))
 
 
+def test_a_refused_key_is_said_in_words_of_the_user():
+    with MockServer(faults={"401": 1.0}) as server, pytest.raises(ModelError) as refused:
+        build("direct").bind(server.model_string())(fitting("direct"))
+    advice = "Check the key of this provider in the environment or in .env."
+    assert str(refused.value) == f"model {server.model_string()!r}: fault 401. {advice}"
+
+
 def test_no_key_of_the_environment_and_no_lm_state_is_written(file, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     judge = taught("direct").bind("openai/judge")
