@@ -146,7 +146,12 @@ budget_option = click.option(
     callback=parse_budget,
     help="Stop at limits, as in calls=1000,tokens=2e6,cost=5,minutes=30.",
 )
-trust_option = click.option("--trust", is_flag=True, help="Send texts to an address that only a judge file names.")
+trust_option = click.option(
+    "--trust",
+    is_flag=True,
+    help="Send texts to an address that only a judge file names; "
+    "needed once for each server that you have not named yourself on this machine.",
+)
 min_coverage_option = click.option(
     "--min-coverage",
     type=click.FloatRange(0, 1),

@@ -9,6 +9,7 @@ from ..engines.models import Roles, resolved_identity
 from ..errors import DeclarationError
 from .hparam import HParam
 from .stage import Stage
+from .trust import remember_address
 
 
 class StagedModule(dspy.Module):
@@ -65,12 +66,19 @@ class StagedModule(dspy.Module):
         """Let texts go to the models that a judge file names: lines that say where.
 
         Args:
-            trust: also to addresses that only the file names.
+            trust: also to addresses that only the file names. They are remembered, and so are those that the user has
+                bound: see `judging.known_addresses`.
 
         Raises:
+            DeclarationError: `trust` is neither True nor False.
             ModelError: an address that only the file names, without `trust`; or an address that no file may name.
         """
-        lines = (stage.admit(trust=trust) for stage in self.stages())
+        if not isinstance(trust, bool):
+            raise DeclarationError(f"trust: must be True or False, got {trust!r}.")
+        stages = self.stages()
+        lines = [stage.admit(trust=trust) for stage in stages]
+        for model in dict.fromkeys(stage.model for stage in stages if stage.model and (trust or stage.trusted)):
+            remember_address(model)
         return [line for line in dict.fromkeys(lines) if line]
 
     def hparams(self) -> dict[str, HParam]:

@@ -1,4 +1,5 @@
-"""Where the texts of a judge file go. An address that only the file names is used when the user says so.
+"""Where the texts of a judge file go. An address that only the file names is used when the user says so, or has named
+it on this machine before; it still gets no key (`engines.models.get_lm`).
 
 Addresses that hand out credentials of the machine (link-local ones, metadata services of clouds) are never used on the
 word of a file.
@@ -13,6 +14,7 @@ from urllib.parse import urlsplit
 
 from ..engines.model_string import ModelString, default_endpoint
 from ..errors import ModelError
+from .known_addresses import is_remembered, remember
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Destination = Literal["local", "provider", "this machine", "named by the user", "address", "metadata"]
@@ -41,7 +43,15 @@ def destination_of(model: str) -> Destination:
         return "this machine"
     if address is not None and (address.is_loopback or address.is_unspecified):
         return "this machine"
-    return "named by the user" if parsed.endpoint == default_endpoint(parsed.provider) else "address"
+    if parsed.endpoint == default_endpoint(parsed.provider) or is_remembered(parsed.endpoint):
+        return "named by the user"
+    return "address"
+
+
+def remember_address(model: str) -> None:
+    """Note that the user has named the address of this model, if it has one to which texts go over a network."""
+    if destination_of(model) in ("address", "named by the user"):  # the latter by the environment of this command
+        remember(str(ModelString.parse(model).endpoint))
 
 
 def admitted(model: str, file: str, *, trust: bool) -> str:
@@ -53,7 +63,8 @@ def admitted(model: str, file: str, *, trust: bool) -> str:
         trust: the user trusts its addresses.
 
     Raises:
-        ModelError: an address that only the file names, without `trust`; or an address that no file may name.
+        ModelError: an address that only the file names, and that the user has not named before,
+            without `trust`; or an address that no file may name.
     """
     destination, parsed = destination_of(model), ModelString.parse(model)
     if destination == "local":
@@ -61,7 +72,9 @@ def admitted(model: str, file: str, *, trust: bool) -> str:
     if parsed.endpoint is None:
         return f"texts go to {parsed.provider} (named by {file})"
     place = urlsplit(parsed.endpoint).netloc
-    if destination == "address" and trust and any(map(_is_metadata, _resolved(_host(parsed.endpoint)))):
+    leads_on = destination == "address" and trust
+    leads_on |= destination == "named by the user" and is_remembered(parsed.endpoint)
+    if leads_on and any(map(_is_metadata, _resolved(_host(parsed.endpoint)))):
         destination = "metadata"
     if destination == "metadata":
         raise ModelError(

@@ -41,6 +41,7 @@ from ..judging.question import Question
 from ..judging.reading_floor import reading_from
 from ..judging.registry import JUDGE_SUFFIX
 from ..judging.stage import Stage
+from ..judging.trust import remember_address
 from ..optimizers.certificates.certificate import CascadeCertificate
 from ..optimizers.certificates.certificate_check import CertificateCheck, check_certificate, read_certificate
 from ..paths import home
@@ -274,6 +275,7 @@ def _check_models(lm: str, progress: Progress) -> list[CheckItem]:
     for model in sorted(set(Roles.parse(lm).values())):
         try:
             prepare_model(model, progress.download)
+            remember_address(model)
             lm = get_lm(model, cache=False)  # the store would answer for a server that is gone
             writes, (readable, reads) = _writes(lm), _reads(lm)
             items.append(CheckItem(f"model {model}", readable, f"{writes}; {reads}"))

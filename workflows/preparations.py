@@ -24,7 +24,17 @@ from ..preparation.registry import build_preparation
 from .case_source import Cases, case_source
 from .coverage import Coverage
 from .interrupts import delayed_interrupt
-from .preflight import as_budget, check_count, nonempty, pace_of, prepare_models, run_facts, stored, workers_of
+from .preflight import (
+    admit_models,
+    as_budget,
+    check_count,
+    nonempty,
+    pace_of,
+    prepare_models,
+    run_facts,
+    stored,
+    workers_of,
+)
 from .progress import SILENT, Progress
 
 ENDING = ".jsonl"
@@ -151,6 +161,7 @@ def prepare(
     path, roles = Path(out), Roles.parse(lm) if lm else Roles({})
     names = preparation if isinstance(preparation, str) else ",".join(map(str, preparation or ()))
     program = build_preparation(names, **(settings or {})).bind(roles)
+    admit_models(program, trust=False, progress=progress)
     unread = case_source(cases)
     workers, stop = workers_of(program, workers), stop or threading.Event()
     pace = pace_of(workers, timeout, in_flight, stop, progress)

@@ -1,13 +1,14 @@
 """A judge file from elsewhere sends no text to an address that only it names, unless the user says so."""
 
 import json
+import stat
 from pathlib import Path
 
 import pytest
 
 import dicast
 from dicast.cli import run as command
-from dicast.errors import ModelError
+from dicast.errors import DeclarationError, ModelError
 from dicast.judging import trust
 from dicast.judging.trust import admitted, destination_of
 from dicast.optimizers.structure.space import with_settings
@@ -124,12 +125,12 @@ def test_python_needs_the_same_word():
         dicast.judge("far.judge.json")
     with pytest.raises(ModelError, match="trust=True in Python"):
         dicast.run("far.judge.json", ROWS, out="out")
-    assert dicast.judge("far.judge.json", trust=True).stages()[0].admitted
-    assert dicast.judge("far.judge.json", lm="openai/gpt-4o-mini").stages()[0].trusted
     from dicast.judging import build
 
     with pytest.raises(ModelError, match="far.judge.json: texts would go to"):
         build("far.judge.json").stages()[0].lm  # noqa: B018 - asking for the LM is what a call does first
+    assert dicast.judge("far.judge.json", trust=True).stages()[0].admitted
+    assert dicast.judge("far.judge.json", lm="openai/gpt-4o-mini").stages()[0].trusted
 
 
 def test_a_model_of_the_user_makes_the_file_a_judge_like_any_other(capsys):
@@ -157,3 +158,69 @@ def test_what_is_trusted_stays_so_in_copies_and_searched_structures():
         assert all(stage.named_by == "far.judge.json" for stage in other.stages())
     searched = with_settings(judge, {"model": "openai/gpt-4o-mini"})
     assert all(stage.trusted and not stage.named_by for stage in searched.stages())
+
+
+def remembered():
+    path = Path("home/known_addresses.json")
+    return json.loads(path.read_text())["addresses"] if path.exists() else None
+
+
+def test_a_server_that_the_user_named_once_is_trusted_from_then_on_and_gets_no_key():
+    save(FAR)
+    dicast.judge("direct", lm=FAR).admit()
+    assert remembered() == ["http://judge.example:8000"]
+    assert stat.S_IMODE(Path("home/known_addresses.json").stat().st_mode) == 0o600
+    judge = dicast.judge("far.judge.json")
+    assert judge.stages()[0].admitted
+    assert not judge.stages()[0].trusted  # `get_lm(trusted=False)` sends no key
+    assert admitted(FAR, "f", trust=False) == "texts go to judge.example:8000 (named by f)"
+    assert destination_of("openai/other@http://JUDGE.example.:8000/v2") == "named by the user"
+    for other in ("http://judge.example:8001/v1", "https://judge.example:8000/v1", "http://a.judge.example:8000/v1"):
+        assert destination_of(f"openai/m@{other}") == "address"
+
+
+def test_trust_is_remembered_and_a_refusal_is_not():
+    save(FAR)
+    with pytest.raises(ModelError, match="trust=True"):
+        dicast.judge("far.judge.json")
+    assert remembered() is None
+    dicast.judge("far.judge.json", trust=True)
+    assert remembered() == ["http://judge.example:8000"]
+    assert dicast.judge("far.judge.json").stages()[0].admitted
+
+
+def test_this_machine_providers_and_addresses_of_credentials_are_not_remembered():
+    for model in ("openai/m@http://127.0.0.1:9/v1", "openai/gpt-4o-mini", "openai/m@http://169.254.169.254/v1"):
+        dicast.judge("direct", lm=model).admit()
+    assert remembered() is None
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[]", b'{"addresses": 5}', b'{"addresses": [5, null]}'])
+def test_a_damaged_file_of_addresses_is_passed_over(content):
+    Path("home").mkdir()
+    Path("home/known_addresses.json").write_bytes(content)
+    assert destination_of(FAR) == "address"
+    dicast.judge("direct", lm=FAR).admit()
+    assert remembered() == ["http://judge.example:8000"]
+
+
+def test_a_home_that_cannot_be_written_is_passed_over():
+    Path("home").write_text("a file")
+    dicast.judge("direct", lm=FAR).admit()
+    assert destination_of(FAR) == "address"
+
+
+def test_a_remembered_name_that_leads_to_credentials_is_refused(monkeypatch):
+    dicast.judge("direct", lm=FAR).admit()
+    for name in ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(trust.socket, "getaddrinfo", lambda *_, **__: [(0, 0, 0, "", ("169.254.169.254", 0))])
+    with pytest.raises(ModelError, match="where a machine gets its own credentials"):
+        admitted(FAR, "f", trust=False)
+
+
+@pytest.mark.parametrize("word", ["no", "yes", 1, None])
+def test_trust_is_true_or_false(word):
+    save(FAR)
+    with pytest.raises(DeclarationError, match="trust: must be True or False"):
+        dicast.judge("far.judge.json", trust=word)
