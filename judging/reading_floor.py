@@ -5,6 +5,7 @@ read from that remainder is noise that looks like an answer, so such a case is u
 docs/measuring.md says how much models give.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -15,6 +16,8 @@ from .hparam import HParam
 
 LEAST_MASS = 0.05
 MOST_SHOWN = 24  # characters of a token
+# Tokens that begin a thought: <think>, [THINK], <|channel|>, analysis, <, Okay, ...
+THOUGHT = re.compile(r"think|thought|reason|analysis|channel|^(<|okay|hmm)\W*$", re.IGNORECASE)
 
 _least: ContextVar[float] = ContextVar("dicast_least_mass", default=LEAST_MASS)
 
@@ -49,8 +52,18 @@ def check_mass(who: str, answer: Mapping[str, Any]) -> None:
         return
     raise Unreadable(
         f"{who}: the options hold {mass:.2%} of the probability, less than {100 * least:g}%. {instead(answer)}"
-        "Use --readout generate, another model, or a chat template that does not begin with thinking."
+        f"{_advice(answer)}"
     )
+
+
+def _advice(answer: Mapping[str, Any]) -> str:
+    """What to do about the tokens that the model gives instead of the options."""
+    tokens = [str(token).strip() for token, _ in answer.get("tokens", ())]
+    if not tokens:
+        return "Use --readout generate, or another model."
+    if any(map(THOUGHT.search, tokens)):
+        return "Use --readout generate, another model, or a chat template that does not begin with thinking."
+    return "The model ignores the options that it is asked to choose from. Use --readout generate, or another model."
 
 
 def instead(answer: Mapping[str, Any]) -> str:

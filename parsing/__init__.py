@@ -2,7 +2,7 @@
 
 from .json_text import JsonError, json_kind, json_lines, load_json, parse_json, parse_object, read_object
 from .record import explain, parse_record, parse_record_json, shown
-from .text import decode, not_utf8, read_bytes, read_text
+from .text import decode, kind_of_special, not_utf8, read_bytes, read_text
 from .yaml_text import parse_yaml, read_yaml
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "explain",
     "json_kind",
     "json_lines",
+    "kind_of_special",
     "load_json",
     "not_utf8",
     "parse_json",

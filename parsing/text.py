@@ -1,6 +1,7 @@
 """Bytes of a file to text. Only UTF-8 is read; what else a file may be is named in the message."""
 
 import codecs
+import stat
 from pathlib import Path
 
 from ..errors import DataError, DicastError
@@ -22,9 +23,11 @@ def read_bytes(
 
     Args:
         where: begins the message; by default the path.
-        error: raised for a file that cannot be read, or has more than 256 MiB.
+        error: raised for a file that cannot be read, is no regular file, or has more than 256 MiB.
         advice: ends the message.
     """
+    if kind := kind_of_special(path):  # a pipe would be waited for, and some devices have no end
+        raise error(f"{where or path}: is {kind}, not a file. {advice}")
     try:
         with path.open("rb") as file:
             raw = file.read(MOST_BYTES + 1)
@@ -35,6 +38,19 @@ def read_bytes(
     if len(raw) > MOST_BYTES:
         raise error(f"{where or path}: has more than {MOST_BYTES >> 20} MiB. {advice}")
     return raw
+
+
+def kind_of_special(path: Path) -> str:
+    """What lies at a path, if that is a pipe, a device or a socket; empty for files, folders, and nothing."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):  # ValueError: a NUL in the name
+        return ""
+    if stat.S_ISFIFO(mode):
+        return "a pipe"
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+        return "a device"
+    return "a socket" if stat.S_ISSOCK(mode) else ""
 
 
 def read_text(path: Path, where: str = "", *, error: type[DicastError] = DataError, advice: str = SAVE) -> str:

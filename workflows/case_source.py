@@ -20,7 +20,7 @@ from ..data.refusal_detection import has_refusal
 from ..data.rows import Scale
 from ..engines.jsonl import write_whole
 from ..errors import DataError, RunError
-from ..parsing import explain
+from ..parsing import explain, kind_of_special
 from ..paths import private_folder
 
 ROWS = "cases.jsonl"  # rows of memory, in the folder of what reads them
@@ -121,6 +121,10 @@ class CaseSource:
             return Path(self.source)
         is_path = os.sep in self.source or "." in self.source
         reason = "there is no such file" if is_path else "no such file and no such set"
+        if os.path.isdir(self.source):
+            reason = "is a folder"
+        elif kind := kind_of_special(Path(self.source)):
+            reason = f"is {kind}, and cases are read more than once"
         raise DataError(
             f"--cases {self.source}: {reason}. Give a .jsonl, .csv or .parquet file, hf:NAME, or a set: dicast data "
             "list"

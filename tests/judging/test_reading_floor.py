@@ -92,3 +92,23 @@ def test_a_written_answer_has_no_floor():
     judge: Judge = build("direct", evidence="pairwise", readout="generate", min_mass=1.0)
     with dspy.context(lm=ScriptedLM({"better": "A"})):
         assert judge(PAIR).status == "scored"
+
+
+@pytest.mark.parametrize(
+    ("tokens", "is_thought"),
+    [
+        ({"The": 0.6, "A": 0.01, " You": 0.3}, False),
+        ({"{": 0.9, "```": 0.1}, False),
+        ({"<think>": 1.0}, True),
+        ({"The": 0.6, "[THINK]": 0.3}, True),
+        ({"<": 0.9}, True),
+        ({"<|channel|>": 0.9}, True),
+        ({" Okay": 0.9, ",": 0.05}, True),
+    ],
+)
+def test_the_advice_is_of_the_tokens_that_came(tokens, is_thought):
+    judge = build("direct", evidence="pairwise")
+    detail = ask(judge, PAIR, lambda request: {"token_probabilities": tokens})[0].detail
+    assert detail is not None
+    assert ("does not begin with thinking" in detail) == is_thought
+    assert ("The model ignores the options" in detail) != is_thought

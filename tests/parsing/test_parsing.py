@@ -1,6 +1,7 @@
 """The parsing layer: what is refused, in one line that says where; what is read; and in bounded work."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,18 @@ import pytest
 from pydantic import BaseModel, Field
 
 from dicast.errors import DataError, DeclarationError, RunError
-from dicast.parsing import json_lines, parse_json, parse_object, parse_record, parse_yaml, read_text, shown
+from dicast.parsing import (
+    json_lines,
+    parse_json,
+    parse_object,
+    parse_record,
+    parse_yaml,
+    read_object,
+    read_text,
+    read_yaml,
+    shown,
+)
+from dicast.workflows.case_source import CaseSource
 
 BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
@@ -155,3 +167,22 @@ def test_any_value_is_shown_in_eighty_characters() -> None:
         assert text.isprintable()
         text.encode()
     assert shown({"a": [1, None, "é"]}) == '{"a": [1, null, "é"]}'
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+@pytest.mark.parametrize("read", [read_text, read_yaml, read_object])
+def test_a_pipe_or_a_device_is_refused_and_not_waited_for(tmp_path, read):
+    os.mkfifo(tmp_path / "pipe")
+    arguments = ("a file",) if read is read_yaml else ()
+    with pytest.raises(DataError, match="is a pipe, not a file"):
+        read(tmp_path / "pipe", *arguments, error=DataError, advice="Give another.")
+    with pytest.raises(DataError, match="is a device, not a file"):
+        read(Path("/dev/zero"), *arguments, error=DataError, advice="Give another.")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_cases_that_are_no_file_are_called_by_their_kind(tmp_path):
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    for place, kind in ((tmp_path, "a folder"), (Path("/dev/zero"), "a device"), (tmp_path / "pipe.jsonl", "a pipe")):
+        with pytest.raises(DataError, match=f"^--cases {place}: is {kind}"):
+            CaseSource(str(place)).path()
