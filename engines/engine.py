@@ -65,7 +65,7 @@ ENGINES: Registry[Engine] = Registry("engine", ".engines.providers", "dicast.eng
 
 def register(engine: type[Engine]) -> type[Engine]:
     """Class decorator: register a built-in engine under its name."""
-    ENGINES.add(engine.name, engine(), engine.__module__)
+    ENGINES.add(engine.name, engine(), module=engine.__module__)
     return engine
 
 
