@@ -19,16 +19,16 @@ EXIT = {"stopped": STOPPED, "budget": INCONCLUSIVE}
 @options.case_options
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=options.OutPath(path_type=Path, dir_okay=False),
     help="Judge file [default: compiled/cascade-CASES.judge.json].",
 )
 @click.option("--lm", help="provider/model for judges that name no model, such as those of `dicast list`.")
 @click.option(
-    "--risk", type=click.FloatRange(0, 0.5, min_open=True), default=0.1, show_default=True,
+    "--risk", type=options.FloatRange(0, 0.5, min_open=True), default=0.1, show_default=True,
     help="Disagreement with people that is certified among accepted verdicts.",
 )  # fmt: skip
 @click.option(
-    "--delta", type=click.FloatRange(0, 0.25, min_open=True), default=0.05, show_default=True,
+    "--delta", type=options.FloatRange(0, 0.25, min_open=True), default=0.05, show_default=True,
     help="Probability of a certificate that does not hold.",
 )  # fmt: skip
 @click.option(

@@ -11,7 +11,7 @@ EXIT = {"agrees": 0, "worse": FAIL, "unknown": INCONCLUSIVE, "stopped": STOPPED}
 
 
 @click.command("check")
-@click.option("--lm", help="Also ask this model one question; with --judge, judge with it.")
+@click.option("--lm", help="Also ask each model three short questions; with --judge, judge with it.")
 @options.case_options_of(required=False)
 @options.no_ties_option
 @click.option("--judge", metavar="FILE", help="Check a .judge.json file for drift on new labels, and nothing else.")
@@ -19,7 +19,7 @@ EXIT = {"agrees": 0, "worse": FAIL, "unknown": INCONCLUSIVE, "stopped": STOPPED}
 @click.option("--seed", type=click.IntRange(0), help="Sample the cases of --limit at random with this seed.")
 @click.option(
     "--margin",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=options.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.05,
     show_default=True,
     help="The loss of accuracy that would matter, with --judge.",

@@ -52,7 +52,7 @@ def _preferences() -> tuple[str, ...]:
 @click.option("--prompt-lm", help="The model that proposes prompts [default: the judge's].")
 @click.option("--trials", type=click.IntRange(0), help="Structures to try at most; 0 leaves the search out.")
 @click.option("--prefer", type=options.NameChoice(_preferences), help="Which structure of the front to take.")
-@click.option("--risk", type=click.FloatRange(0, 0.5, min_open=True), help="Disagreement that is certified.")
+@click.option("--risk", type=options.FloatRange(0, 0.5, min_open=True), help="Disagreement that is certified.")
 @click.option("--seed", type=click.IntRange(0), help="Of splits, folds, and searches.")
 @options.set_option("A parameter of the program to start with.")
 @click.option("--limit", type=click.IntRange(1), help="Take this many cases, sampled with --seed.")

@@ -20,7 +20,9 @@ FENNEC_BRANCHES = 2
 
 @click.command("demo")
 @options.lm_option
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("runs/demo"), show_default=True)
+@click.option(
+    "--out", type=options.OutPath(path_type=Path, file_okay=False), default=Path("runs/demo"), show_default=True
+)
 @click.option("--limit", type=click.IntRange(1), help="Judge only the first pairs.")
 @options.json_option
 @click.option("--fresh", "starts_over", is_flag=True, help="Delete an earlier demo in --out and judge again.")

@@ -1,6 +1,7 @@
 """Options that several commands share, and what they are parsed into."""
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -117,7 +118,22 @@ def _add_judge_systems(context: click.Context, _: click.Parameter, names: tuple[
     context.params["judge_systems"] = (*context.params.get("judge_systems", ()), *names)
 
 
-FOLDER = click.Path(path_type=Path, file_okay=False)
+class FloatRange(click.FloatRange):
+    """A number of a range; NaN is not in any."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number: float = super().convert(value, param, ctx)
+        return self.fail(f"{value!r} is not a number.", param, ctx) if math.isnan(number) else number
+
+
+class OutPath(click.Path):
+    """A file or folder to write; its name is not empty."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return super().convert(value, param, ctx) if str(value) else self.fail("the name is empty.", param, ctx)
+
+
+FOLDER = OutPath(path_type=Path, file_okay=False)
 RUN = click.Path(path_type=Path, exists=True)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON to standard output.")
 lm_option = click.option(
@@ -130,7 +146,7 @@ workers_option = click.option(
 )
 timeout_option = click.option(
     "--timeout",
-    type=click.FloatRange(0, min_open=True),
+    type=FloatRange(0, min_open=True),
     metavar="SECONDS",
     help="Give a request up when no byte of the answer came for so long, or the whole answer takes twice as long "
     "[default: 120, a local model 1800].",
@@ -154,7 +170,7 @@ trust_option = click.option(
 )
 min_coverage_option = click.option(
     "--min-coverage",
-    type=click.FloatRange(0, 1),
+    type=FloatRange(0, 1),
     default=0.0,
     show_default=True,
     help="Exit 3 where a smaller proportion of the cases is scored.",
@@ -217,7 +233,7 @@ measuring_options = together(
     ),
     click.option(
         "--threshold",
-        type=click.FloatRange(0, 1),
+        type=FloatRange(0, 1),
         default=0.8,
         show_default=True,
         help="The certainty from which a verdict is sure.",

@@ -26,7 +26,10 @@ def _preparations() -> list[str]:
 )
 @options.case_options
 @click.option(
-    "--out", required=True, type=click.Path(path_type=Path, dir_okay=False), help="The .jsonl file of prepared cases."
+    "--out",
+    required=True,
+    type=options.OutPath(path_type=Path, dir_okay=False),
+    help="The .jsonl file of prepared cases.",
 )
 @options.lm_option
 @options.set_option("A parameter, as in words=100.")
@@ -36,7 +39,7 @@ def _preparations() -> list[str]:
 @options.budget_option
 @click.option(
     "--min-coverage",
-    type=click.FloatRange(0, 1),
+    type=options.FloatRange(0, 1),
     default=1.0,
     show_default=True,
     help="Exit 3 where a smaller proportion of the cases could be prepared.",
@@ -72,6 +75,7 @@ def command(names: str, out: Path, min_coverage: float, as_json: bool, **values:
 
 def _print(result: "PrepareRun", as_json: bool) -> None:
     from ..data import Usage
+    from ..data.counting import cases_text
     from . import render
 
     total = sum(result.usage.values(), Usage())
@@ -81,11 +85,11 @@ def _print(result: "PrepareRun", as_json: bool) -> None:
         stages = {stage: usage.model_dump() for stage, usage in result.usage.items()}
         options.print_json(counts | {"usage": total.model_dump(), "stages": stages})
         return
-    render.console.print(f"prepared {result.prepared:,} cases; {result.out} holds {result.cases:,}")
+    render.console.print(f"prepared {cases_text(result.prepared)}; {result.out} holds {result.cases:,}")
     render.console.print(f"usage: {render.spent(total)}")
     for line in render.stage_lines(result.usage):
         render.console.print(line, style="dim")
     if result.failed:
-        render.console.print(f"{result.failed:,} cases failed and are in {result.rejects}; run again to retry them")
+        render.console.print(f"{cases_text(result.failed)} failed: see {result.rejects}; run again to retry them")
     if result.bad_rows:
         render.console.print(f"{result.bad_rows:,} bad rows are in {result.bad_rows_path}")

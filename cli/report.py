@@ -12,7 +12,7 @@ from . import options
 @click.argument("paths", type=options.RUN, nargs=-1, required=True, metavar="RUN...")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=options.OutPath(path_type=Path, dir_okay=False),
     default="report.html",
     show_default=True,
     help="The page; a name that ends in .md is written as Markdown, without plots and cases.",

@@ -110,7 +110,8 @@ class Ledger:
             raise ModelError("budget: no price is known for this model. Give calls= or tokens= instead of cost=.")
         for name, amount, limit in spent:
             if limit is not None and amount >= limit:
-                used_up = f"{amount:,.6g} of {limit:,.6g}" if limit < 1e6 else f"{amount:,.0f} of {limit:,.0f}"
+                is_whole = limit >= 100 or name in ("calls", "tokens")
+                used_up = f"{amount:,.0f} of {limit:,.0f}" if is_whole else f"{amount:.3g} of {limit:.6g}"
                 raise BudgetSpent(f"budget: {used_up} {name} are used. Give more, or keep what is done.")
         if self.parent is not None:
             self.parent.check()

@@ -27,6 +27,9 @@ OPENAI_COMPATIBLE: Mapping[str, str | None] = {
     "llamacpp": "http://127.0.0.1:8080/v1",
 }
 UNADDRESSABLE = re.compile(r'[\s<>"\\^`{|}]')
+SECRET = re.compile(
+    r"@https?://(?:[^/\s,]*@|[^\s,]*[?#])", re.IGNORECASE
+)  # an address with a user, a query, a fragment
 EXAMPLE = f"Write provider/model, as in {DEFAULT_MODEL}."
 
 
@@ -49,6 +52,7 @@ class ModelString:
         Raises:
             ModelError: no provider, no model, a URL that is not http(s), or a URL that holds a key.
         """
+        refuse_secret(text)
         if not text.strip().isprintable():
             raise ModelError(f"model {text!r}: holds a character that no model name has. {EXAMPLE}")
         model, _, endpoint = text.strip().partition("@http")
@@ -62,6 +66,21 @@ class ModelString:
             )
         url = f"http{endpoint}".rstrip("/") if endpoint else default_endpoint(provider)
         return cls(provider, name, check_address(url, model, provider) if url else None)
+
+
+def refuse_secret(text: str) -> None:
+    """Raises ModelError for model strings of which an address holds a user or a query; no part of these is repeated."""
+    if match := SECRET.search(text):
+        model = text[: match.start()].rpartition(",")[2].strip()
+        raise _secret(model.rpartition("=")[2])
+
+
+def _secret(model: str, provider: str = "") -> ModelError:
+    provider = provider or model.partition("/")[0]
+    return ModelError(
+        f"model {model!r}: its address holds a user, a key or a query. Put the key in {prefix_of(provider)}_API_KEY "
+        "instead."
+    )
 
 
 def default_endpoint(provider: str) -> str | None:
@@ -88,10 +107,7 @@ def check_address(url: str, model: str, provider: str) -> str:
     except ValueError:  # a bracket without its end, a port that is no number, an empty label
         secret, valid = any(mark in url for mark in "@?#"), False
     if secret:
-        raise ModelError(
-            f"model {model!r}: its address holds a user, a key or a query. Put the key in "
-            f"{prefix_of(provider)}_API_KEY instead."
-        )
+        raise _secret(model, provider)
     if not valid:
         raise ModelError(f"model {model!r}: {url!r} is not an http(s) address. Write http://HOST:PORT/v1.")
     return url

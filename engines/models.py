@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import ModelError
 from .engine import Engine, engine_of
-from .model_string import DEFAULT_MODEL, ModelString
+from .model_string import DEFAULT_MODEL, ModelString, refuse_secret
 from .weights import OnProgress
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ class Roles(Mapping[str, str]):
     @classmethod
     def parse(cls, text: str) -> "Roles":
         """Raises ModelError for an empty entry or a role given twice."""
+        refuse_secret(text)
         models: dict[str, str] = {}
         for part in text.split(","):
             role, equals, model = part.strip().partition("=")

@@ -6,6 +6,7 @@ member is more certain than on others.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -14,6 +15,7 @@ from pydantic import Field
 
 from ..data import Case, Judged
 from ..data.case import Record
+from ..data.counting import cases_text
 from ..errors import DataError
 from ..evaluation.measure_factories import proportion_measure
 from ..evaluation.results import Measure
@@ -139,8 +141,15 @@ def _judged(name: str, judge: Judge, cases: Sequence[Case], data: str, evidence:
     """The member's verdicts with its head, in a run folder for this judge and these cases."""
     part = f"{judge_title(name)}-{digest({'cases': data, 'judge': to_record(without_head(judge)).model_dump_json()})}"
     run = evidence.with_head(judge, cases, part)
-    evidence.progress.step("judged", f"{judge_title(name)}: {len(run):,} cases")
+    evidence.progress.step("judged", f"{judge_title(name)}: {cases_text(len(run))}{_unscored(run)}")
     return run
+
+
+def _unscored(run: Iterable[Judged]) -> str:
+    """`, 17 unscored: 15 unreadable, 2 refusal`; empty where each case has a verdict."""
+    reasons = Counter(judged.reason for judged in run if judged.status == "unscored")
+    counts = ", ".join(f"{count:,} {reason}" for reason, count in reasons.most_common())
+    return f", {reasons.total():,} unscored: {counts}" if reasons else ""
 
 
 def _stage(name: str, run: Sequence[Judged]) -> tuple[list[float], list[bool]]:

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import dspy
 
 from ..data import Case, Judged, Rejects, Winner
+from ..data.counting import cases_text
 from ..data.split import sample
 from ..engines import weights
 from ..engines.model_string import ModelString
@@ -117,7 +118,7 @@ def check(
     Args:
         judge: a judge file; see `check_judge`.
         cases: as of `dicast.run`.
-        lm: model strings, which are asked one question; with `judge`, those that answer it.
+        lm: model strings, each of which is asked three short questions; with `judge`, those that answer it.
         timeout: as of `dicast.run`.
         progress: callbacks.
         options: of `check_judge`.
@@ -329,4 +330,4 @@ def _check_cases(source: CaseSource, name: str) -> CheckItem:
         return CheckItem(name, False, str(error))
     text = ", ".join(f"{n} {label}" for label, n in labels.most_common())
     notice = f"; {rows.notice()}" if rows.notice() else ""
-    return CheckItem(name, rows.rows > 0, f"{rows.rows} cases; labels: {text or 'none'}{notice}")
+    return CheckItem(name, rows.rows > 0, f"{cases_text(rows.rows)}; labels: {text or 'none'}{notice}")

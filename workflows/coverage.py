@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from ..data import Judged
+from ..data.counting import cases_text
 from ..errors import DeclarationError, RunError
 
 LONGEST = 300  # characters of an example
@@ -45,13 +46,14 @@ class Coverage:
         """Of the cases with a result, in 0..1; 0 of no case."""
         return self.scored / self.cases if self.cases else 0.0
 
-    def require(self, minimum: float, name: str) -> None:
+    def require(self, minimum: float, name: str, *, done: str = "scored") -> None:
         """Do nothing, or raise where nothing is scored or too little is.
 
         Args:
             minimum: the smallest proportion that is enough, in 0..1; with 0, one scored case is, and so are verdicts
                 of which the judge abstained from each.
             name: what was judged, for the message.
+            done: what was done to cases with a result, for the message.
 
         Raises:
             RunError: no case, no result, or a smaller proportion.
@@ -63,10 +65,10 @@ class Coverage:
             raise RunError(f"{name}: there is no case. Give a file with cases, or other options.")
         if not self.scored and set(self.reasons) != {"abstained"}:
             raise RunError(
-                f"{name}: none of {self.cases:,} cases is scored ({self._why}). Fix the cause and run again."
+                f"{name}: none of {cases_text(self.cases)} is {done} ({self._why}). Fix the cause and run again."
             )
         if self.proportion < minimum:
-            counts = f"{self.scored:,} of {self.cases:,} cases are scored"
+            counts = f"{self.scored:,} of {cases_text(self.cases)} {'is' if self.scored == 1 else 'are'} {done}"
             raise RunError(
                 f"{name}: {counts}, a coverage of {self.proportion:.3f}, and {minimum:g} is required ({self._why}). "
                 "Run again to ask for the others, or require less."

@@ -73,7 +73,7 @@ class PrepareRun:
 
     def require_coverage(self, minimum: float = 1.0) -> None:
         """Do nothing, or raise RunError where a smaller proportion of the cases is prepared than the minimum (0..1)."""
-        self.coverage.require(minimum, str(self.out))
+        self.coverage.require(minimum, str(self.out), done="prepared")
 
     @property
     def bad_rows_path(self) -> Path:

@@ -6,6 +6,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from ...data.counting import cases_text
 from ...evaluation.results import Evaluation, Measure, RunComparison
 from ...evaluation.sections import section_title
 from .unscored import unscored_text, warning_lines
@@ -97,7 +98,7 @@ def column_table(*columns: str) -> Table:
 
 
 def _counts(result: Evaluation, of_run: bool) -> str:
-    text = f"{result.cases:,} cases, {result.scored:,} scored, {result.labelled:,} of these labelled"
+    text = f"{cases_text(result.cases)}, {result.scored:,} scored, {result.labelled:,} of these labelled"
     if result.groups < result.scored:
         text += f", in {result.groups:,} groups (intervals take whole groups)"
     unscored = unscored_text(result, of_run=of_run)

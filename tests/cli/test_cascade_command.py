@@ -458,3 +458,21 @@ def test_the_commands_of_the_docs_run_in_order(server: MockServer) -> None:
     for number, name in enumerate(("fresh", "pairs", "later"), start=2):
         write(f"{name}.jsonl", range(100 * number, 100 * number + 60), about=name)
     assert [run(shlex.split(command)[1:]) for command in block.splitlines()] == [0, 0, 0, 0]
+
+
+def test_cases_that_a_judge_could_not_score_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def thinks(body: dict[str, Any]) -> dict[str, float]:
+        found = re.search(r"question (\d+)", json.dumps(body["messages"][-1]))
+        assert found is not None
+        return {"<think>": 1.0} if body["model"] == "small" and int(found.group(1)) % 4 == 1 else models_of(body)
+
+    monkeypatch.chdir(tmp_path)
+    with MockServer(token_probabilities=thinks) as running:
+        write_members(running)
+        write("labels.jsonl", range(40), about="unread")
+        assert run([*CASCADE, "--risk", "0.2"]) in (0, 2)
+    steps = " ".join(capsys.readouterr().err.split())
+    assert "small: 40 cases, 10 unscored: 10 unreadable" in steps
+    assert "large: 40 cases " in f"{steps} "

@@ -171,6 +171,7 @@ def test_check_tells_what_is_well_and_what_to_mend(elsewhere, capsys):
     (model,) = [line for what, line in found.items() if what.startswith("model openai/")]
     assert model["ok"]
     assert "token probabilities yes (mass read 0.80)" in model["text"]
+    assert server.request_counts.total() == 3  # as `check --help` says
 
 
 def test_check_fails_a_model_that_would_mostly_say_something_else(elsewhere, capsys):

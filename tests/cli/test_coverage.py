@@ -110,3 +110,27 @@ def test_coverage_counts_reasons_and_shows_the_most_frequent():
     with pytest.raises(DeclarationError, match=r"min_coverage: 1\.5"):
         coverage.require(1.5, "x")
     Coverage.of([judged("abstained")]).require(0, "x")  # a judge may abstain from all
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["judge", "--judge", "longer", "--min-coverage", "nan"], "'nan' is not a number"),
+        (["judge", "--judge", "longer", "--timeout", "NaN"], "'NaN' is not a number"),
+        (["judge", "--judge", "longer", "--out", ""], "'--out': the name is empty"),
+        (["prepare", "--with", "anonymise", "--out", ""], "'--out': the name is empty"),
+        (["cascade", "longer", "--out", ""], "'--out': the name is empty"),
+    ],
+)
+def test_no_number_and_no_name_are_refused_before_anything_is_read(folder, capsys, options, message):
+    before = set(folder.iterdir())
+    assert run([*options, "--cases", "pairs.jsonl"]) == 3
+    assert message in " ".join(capsys.readouterr().err.split())
+    assert set(folder.iterdir()) == before
+
+
+def test_one_case_is_a_case():
+    with pytest.raises(RunError, match=r"^x: none of 1 case is prepared \(1 refusal\)"):
+        Coverage(1, 0, {"refusal": 1}).require(0, "x", done="prepared")
+    with pytest.raises(RunError, match=r"^x: 1 of 8 cases is scored, a coverage"):
+        Coverage(8, 1, {"refusal": 7}).require(0.5, "x")

@@ -118,7 +118,7 @@ def test_failed_cases_are_kept_aside_with_the_reason_and_tried_anew(elsewhere, c
     broken = lambda body: {"no": "names"} if "failures 2 lives" in json.dumps(body) else good(body)  # noqa: E731
     with MockServer(answer=broken) as server:
         assert prepare(server, "--workers", "1") == 3
-        assert "1 cases failed and are in prepared.rejects.jsonl" in capsys.readouterr().out
+        assert "1 case failed: see prepared.rejects.jsonl" in capsys.readouterr().out
         (failure,) = [json.loads(line) for line in (elsewhere / "prepared.rejects.jsonl").read_text().splitlines()]
         assert (failure["id"], failure["reason"]) == ("s2", "parse_failure")
         assert failure["error"].startswith("stage 'names': the model answered")
@@ -126,7 +126,7 @@ def test_failed_cases_are_kept_aside_with_the_reason_and_tried_anew(elsewhere, c
         assert prepare(server, "--min-coverage", "0.75") == 0
         assert prepare(server, "--min-coverage", "0.76") == 3
         error = capsys.readouterr().err
-        assert "prepared.jsonl: 3 of 4 cases are scored, a coverage of 0.750, and 0.76 is required (1 parse_fa" in error
+        assert "prepared.jsonl: 3 of 4 cases are prepared, a coverage of 0.750, and 0.76 is required (1 p" in error
     (elsewhere / "prepared.jsonl").rename(elsewhere / "other.jsonl")
     (elsewhere / "prepared.manifest.json").rename(elsewhere / "other.manifest.json")
     with MockServer(answer=good) as server:

@@ -138,7 +138,7 @@ def test_a_budget_ends_the_spending_at_its_limit(budget: Budget, told: str) -> N
 def test_a_budget_of_minutes_ends_the_spending() -> None:
     Ledger(budget=Budget(minutes=2), _started=time.monotonic() - 90).check()
     ledger = Ledger(budget=Budget(minutes=2), _started=time.monotonic() - 121)
-    with pytest.raises(BudgetSpent, match=r"budget: 2\.0\d+ of 2 minutes are used"):
+    with pytest.raises(BudgetSpent, match=r"budget: 2\.02 of 2 minutes are used"):
         ledger.check()
 
 

@@ -111,6 +111,25 @@ def test_wrong_roles_are_refused(text):
         Roles.parse(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "m@http://h/v1?key=SECRET",
+        "openai/m@http://h/v1?key=SECRET",
+        "openai/m@http://h/v1?a=1,key=SECRET",
+        "openai/m@http://h/v1#SECRET",
+        "judge=openai/m@https://SECRET@h/v1",
+        "openai/a,criteria=openai/m@http://h/v1?key=SECRET,",
+        "openai/m@http://h?key=SECRET\n",
+    ],
+)
+def test_a_key_in_an_address_is_not_repeated_whatever_else_is_wrong(text):
+    for parse in (Roles.parse, ModelString.parse):
+        with pytest.raises(ModelError, match="its address holds a user, a key or a query") as caught:
+            parse(text)
+        assert "SECRET" not in str(caught.value)
+
+
 def test_one_string_is_one_lm_so_that_equal_calls_meet():
     assert get_lm("openai/same@http://127.0.0.1:9/v1") is get_lm("openai/same@http://127.0.0.1:9/v1")
 
