@@ -54,13 +54,14 @@ class RunFolder(ResumableJsonl):
     Args:
         path: the folder.
         retried: reasons of unscored verdicts that are judged again.
+        among: ids of the cases of which they are; None: of all.
     """
 
-    def __init__(self, path: Path, *, retried: frozenset[str] = RETRIED) -> None:
+    def __init__(self, path: Path, *, retried: frozenset[str] = RETRIED, among: frozenset[str] | None = None) -> None:
         super().__init__(
             path / "verdicts.jsonl", path / "manifest.json", path / ".lock", location=path, content="a run"
         )
-        self.path, self.retried = path, retried
+        self.path, self.retried, self.among = path, retried, among
         self.repeated = 0  # lines of a case that has a later line, counted as the file is read
         self.without_digest = 0  # verdicts of an earlier version, likewise
 
@@ -98,16 +99,19 @@ class RunFolder(ResumableJsonl):
 
     def finished(self) -> Iterator[tuple[str, str]]:
         """The id of each case with a verdict that stays, and the digest of the case."""
-        return ((judged.case_id, judged.case_digest) for judged in self.judged() if judged.reason not in self.retried)
+        return ((judged.case_id, judged.case_digest) for judged in self.judged() if not self._is_retried(judged))
 
     def drop_retried(self) -> None:
         """Take the verdicts that are judged again out of the file; it is exchanged whole."""
-        if not self.has_lines() or not any(judged.reason in self.retried for judged in self.judged()):
+        if not self.has_lines() or not any(map(self._is_retried, self.judged())):
             return
         with rewriting(self.lines) as file:
             for judged in self.judged():
-                if judged.reason not in self.retried:
+                if not self._is_retried(judged):
                     file.write(judged.model_dump_json().encode() + b"\n")
+
+    def _is_retried(self, judged: Judged) -> bool:
+        return judged.reason in self.retried and (self.among is None or judged.case_id in self.among)
 
     def changed(self, case: Case) -> str:
         before = next(judged for judged in self.judged() if judged.case_id == case.id)

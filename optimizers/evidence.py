@@ -2,18 +2,24 @@
 
 Heads are fitted to stored verdicts without a call. Verdicts are stored in run folders like those of `dicast judge`: a
 kill loses nothing, `dicast evaluate` reads them, and a second run continues.
+
+No result is computed from evidence that a server left incomplete. Cases that failed at the server are asked again at once, in
+up to `ROUNDS` rounds; if more than `FEW` still fail, `Incomplete` ends the call before the step, and the next
+call asks them. Evidence with fewer failures is used, with a line that says so, and is never asked again: it
+stays what the results were computed from, and the test part is looked at once.
 """
 
 import copy
 import hashlib
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..data import Case, Judged
-from ..engines.batch import RETRIED, RunFolder, read_verdicts, run_cases
+from ..engines.batch import RETRIED, RunFolder, run_cases
 from ..errors import ExecutionError, Infrastructure, Internal, Unreadable
 from ..judging.heads import Head
 from ..judging.judge import Judge
@@ -23,6 +29,19 @@ from .cost_account import CostAccount
 from .fingerprints import digest
 
 OnVerdict = Callable[[Judged], None]
+PASSING = frozenset({"infrastructure", "budget"})  # reasons that say nothing of the judge
+ROUNDS = 3  # in which cases that failed at the server are asked again within one call; fewer where a round helps none
+FEW = 0.05  # of the cases, but at least one, may have failed at the server for good
+LOST = {
+    "infrastructure": "failed at the server",
+    "budget": "had no budget left",
+    "internal": "failed inside the judge",
+    "unreadable": "are unreadable",
+}
+
+
+class Incomplete(Infrastructure):
+    """Too many cases failed at the server to make a result of the others; the same call asks them again."""
 
 
 class Interrupted(Exception):
@@ -72,7 +91,8 @@ class Evidence:
 
         Raises:
             Interrupted: the compilation was stopped before all cases were judged.
-            Infrastructure: the server failed at every case, twice; or see `engines.batch.run_cases`.
+            Incomplete: too many cases failed at the server.
+            Infrastructure: the server failed at every case; or see `engines.batch.run_cases`.
             Unreadable, Internal: no case could be read or judged.
             BudgetSpent: see there.
         """
@@ -80,28 +100,50 @@ class Evidence:
         folder = self.folder / f"{part}-{digest(identity(judge))}"
         verdicts = self._verdicts.setdefault(folder, {})
         if any(case.id not in verdicts for case in cases):
-            recorded = self._record(judge, cases, folder)
-            if any(map(_failed_on_server, recorded)):
-                recorded = self._record(judge, cases, folder)  # a second run judges the failed cases again
-            if recorded and all(judged.reason in RETRIED for judged in recorded):
-                raise _failure_of(judge, recorded[0])
-            for judged in recorded:
+            for judged in self._complete(judge, cases, folder):
                 verdicts.setdefault(judged.case_id, judged)
         return [verdicts[case.id] for case in cases]
 
-    def _record(self, judge: Judge, cases: Sequence[Case], folder: Path) -> list[Judged]:
+    def _complete(self, judge: Judge, cases: Sequence[Case], folder: Path) -> list[Judged]:
+        """The verdicts, of which at most a few failed at the server; asked in rounds."""
+        recorded, new = self._record(judge, cases, folder)
+        failed = _failures(recorded)
+        for _ in range(ROUNDS if new else 0):
+            if not failed:
+                break
+            recorded, _ = self._record(judge, cases, folder, PASSING)
+            before, failed = failed, _failures(recorded)
+            if failed == before:
+                break
+        if not _is_usable(recorded):
+            raise _failure_of(judge, recorded)
+        for reason, n in Counter(judged.reason for judged in recorded if judged.reason in LOST).items():
+            self.progress.step(
+                "evidence", f"{judge.name}: {n:,} of {len(cases):,} cases {LOST[str(reason)]} and stay unscored"
+            )
+        return recorded
+
+    def _record(
+        self, judge: Judge, cases: Sequence[Case], folder: Path, retried: frozenset[str] | None = None
+    ) -> tuple[list[Judged], int]:
+        """The verdicts, and how many of them are new."""
         private_folder(self.folder)
+        new = 0
         with self.account.recording() as count:
 
             def on_verdict(judged: Judged) -> None:
+                nonlocal new
+                new += 1
                 count(judged)
                 if self.progress.on_verdict is not None:
                     self.progress.on_verdict(judged)
 
-            recorded = record(judge, cases, folder, self.workers, on_verdict=on_verdict, stop=self.progress.stop)
+            recorded = record(
+                judge, cases, folder, self.workers, retried=retried, on_verdict=on_verdict, stop=self.progress.stop
+            )
         if len(recorded) < len(cases):
             raise Interrupted
-        return recorded
+        return recorded, new
 
     def with_head(self, judge: Judge, cases: Sequence[Case], part: str) -> list[Judged]:
         """The verdicts after the judge's head, without abstention."""
@@ -117,6 +159,7 @@ def record(
     folder: Path,
     workers: int,
     *,
+    retried: frozenset[str] | None = None,
     on_verdict: OnVerdict,
     stop: threading.Event | None = None,
 ) -> list[Judged]:
@@ -125,15 +168,39 @@ def record(
     A folder belongs to one judge. Cases may be added later. If `stop` was set, the cases that were not judged are
     missing.
 
+    Args:
+        retried: reasons of unscored verdicts of these cases that are judged again, as far as the server lets; None: if
+            verdicts are missing, those that do not pass; else if too many failed, `RETRIED`; else none.
+
     Raises:
         RunError: the folder holds verdicts of another judge or model, or of another case under a known id.
         BudgetSpent, Infrastructure: see `engines.batch.run_cases`; finished verdicts are stored.
     """
-    run = RunFolder(folder)
+    run = RunFolder(folder, among=frozenset(case.id for case in cases))
     with run.locked():
         run.open({"identity": identity(judge) | {"models": judge.resolved_models()}, "scale": judge.score_scale})
-        run_cases(judge, cases, run, workers=workers, on_verdict=on_verdict, stop=stop)
-        verdicts = {judged.case_id: judged for judged in read_verdicts(folder)} if run.verdicts.exists() else {}
+        stored, first = _stored(run, cases), retried is None
+        if retried is None:
+            retried = RETRIED - PASSING
+            if len(stored) == len(cases):
+                retried = frozenset() if _is_usable(stored) else RETRIED
+        run.retried = retried
+        run.read_done()
+        try:
+            run_cases(judge, cases, run, workers=workers, on_verdict=on_verdict, stop=stop)
+        except Infrastructure:
+            if first:
+                raise
+            repeated = {judged.case_id for judged in _stored(run, cases)}
+            with run.append() as file:
+                for judged in stored:
+                    if judged.case_id not in repeated:
+                        run.add(file, judged.case_id, judged.model_dump_json())
+        return _stored(run, cases)
+
+
+def _stored(run: RunFolder, cases: Sequence[Case]) -> list[Judged]:
+    verdicts = {judged.case_id: judged for judged in run.judged()} if run.verdicts.exists() else {}
     return [verdicts[case.id] for case in cases if case.id in verdicts]
 
 
@@ -163,12 +230,28 @@ def with_head(judge: Judge, head: Head) -> Judge:
     return headed
 
 
-def _failed_on_server(judged: Judged) -> bool:
-    return judged.reason == "infrastructure"
+def _failures(verdicts: Sequence[Judged]) -> int:
+    """How many cases failed at the server."""
+    return sum(judged.reason in PASSING for judged in verdicts)
 
 
-def _failure_of(judge: Judge, judged: Judged) -> ExecutionError:
-    """Why no case could be judged."""
-    kinds: tuple[type[ExecutionError], ...] = (Infrastructure, Unreadable, Internal)
-    kind = next((kind for kind in kinds if kind.reason == judged.reason), Infrastructure)
-    return kind(f"judge {judge.name!r}: no case could be judged; the first one: {judged.detail}")
+def _is_usable(verdicts: Sequence[Judged]) -> bool:
+    """Whether results may be computed from the verdicts of a part."""
+    if verdicts and all(judged.reason in RETRIED for judged in verdicts):
+        return False
+    return _failures(verdicts) <= max(1, FEW * len(verdicts))
+
+
+def _failure_of(judge: Judge, verdicts: Sequence[Judged]) -> ExecutionError:
+    """Why no result can be computed from the verdicts."""
+    lost = [judged for judged in verdicts if judged.reason in RETRIED]
+    if len(lost) == len(verdicts):
+        kinds: tuple[type[ExecutionError], ...] = (Infrastructure, Unreadable, Internal)
+        kind = next((kind for kind in kinds if kind.reason == lost[0].reason), Infrastructure)
+        return kind(f"judge {judge.name!r}: no case could be judged; the first one: {lost[0].detail}")
+    first = next(judged for judged in lost if judged.reason in PASSING)
+    return Incomplete(
+        f"judge {judge.name!r}: {_failures(verdicts):,} of {len(verdicts):,} cases failed at the server, such as "
+        f"{first.case_id!r}: {first.detail.rstrip('.')}. No result was computed from the others. Run again to ask them, or "
+        "leave them out if they fail each time."
+    )
