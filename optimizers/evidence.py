@@ -3,10 +3,10 @@
 Heads are fitted to stored verdicts without a call. Verdicts are stored in run folders like those of `dicast judge`: a
 kill loses nothing, `dicast evaluate` reads them, and a second run continues.
 
-No result is computed from evidence that a server left incomplete. Cases that failed at the server are asked again at once, in
-up to `ROUNDS` rounds; if more than `FEW` still fail, `Incomplete` ends the call before the step, and the next
-call asks them. Evidence with fewer failures is used, with a line that says so, and is never asked again: it
-stays what the results were computed from, and the test part is looked at once.
+No result is computed from evidence that a server left incomplete. Cases that failed at the server are asked again at
+once, in up to `ROUNDS` rounds; if more than `FEW` still fail, `Incomplete` ends the call before the step, and the next
+call asks them. Evidence with fewer failures is used, with a line that says so, and is never asked again: it stays what
+the results were computed from, and the test part is looked at once.
 """
 
 import copy
@@ -252,6 +252,6 @@ def _failure_of(judge: Judge, verdicts: Sequence[Judged]) -> ExecutionError:
     first = next(judged for judged in lost if judged.reason in PASSING)
     return Incomplete(
         f"judge {judge.name!r}: {_failures(verdicts):,} of {len(verdicts):,} cases failed at the server, such as "
-        f"{first.case_id!r}: {first.detail.rstrip('.')}. No result was computed from the others. Run again to ask them, or "
-        "leave them out if they fail each time."
+        f"{first.case_id!r}: {first.detail.rstrip('.')}. No result was computed from the others. Run again to "
+        "ask them, or leave them out if they fail each time."
     )
