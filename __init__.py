@@ -99,7 +99,9 @@ def judge(name: str, *, lm: str | None = None, trust: bool = False, **settings: 
 
     built = build(name, **settings)
     if lm:
-        return built.bind(lm)
+        from .engines.models import Roles
+
+        return built.bind(Roles.parse(lm))
     built.admit(trust=trust)
     return built
 

@@ -26,6 +26,22 @@ def home() -> Path:
         ) from None
 
 
+def path_of(value: object, name: str = "--out") -> Path:
+    """The path that a user gives as a file or folder.
+
+    Args:
+        name: of the option or argument, for the message.
+
+    Raises:
+        DeclarationError: no text and no path, an empty text, or a NUL in it.
+    """
+    if not isinstance(value, str | os.PathLike) or not isinstance(text := os.fspath(value), str):
+        raise DeclarationError(f"{name}: {value!r} is no path. Give a text or a pathlib.Path.")
+    if not text or "\0" in text:
+        raise DeclarationError(f"{name}: {text!r} is no name of a file or folder. Give another.")
+    return Path(text)
+
+
 def private_folder(path: Path) -> Path:
     """The folder, made with mode 0700 where it does not exist; its missing parents are made as usual."""
     path.parent.mkdir(parents=True, exist_ok=True)

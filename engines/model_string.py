@@ -57,7 +57,7 @@ class ModelString:
             raise ModelError(f"model {text!r}: holds a character that no model name has. {EXAMPLE}")
         model, _, endpoint = text.strip().partition("@http")
         provider, slash, name = model.replace(":/", "/", 1).partition("/")
-        if not slash or not provider or not name:
+        if not slash or not provider or not name or ":" in provider:
             hint = f"Did you mean local/{text}?" if text in CATALOG else EXAMPLE
             raise ModelError(f"model {text!r}: a model string has a provider and a name. {hint}")
         if "@" in name and provider in OPENAI_COMPATIBLE:

@@ -70,7 +70,9 @@ class Roles(Mapping[str, str]):
 
     @classmethod
     def parse(cls, text: str) -> "Roles":
-        """Raises ModelError for an empty entry or a role given twice."""
+        """Raises ModelError for an empty entry, a role given twice, or what is no text."""
+        if not isinstance(text, str):
+            raise ModelError(f"lm: {text!r} is no model string. Write provider/model, or role=provider/model,...")
         refuse_secret(text)
         models: dict[str, str] = {}
         for part in text.split(","):

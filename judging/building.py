@@ -1,8 +1,10 @@
 """A judge by its name: a program of ours or of another package, a `.yaml` file, or a `.judge.json` file."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+from ..errors import DeclarationError
 from .judge import Judge
 from .judge_file import load
 from .panel import Panel
@@ -10,7 +12,7 @@ from .registry import JUDGE_SUFFIX, is_judge_file, new_judge
 from .yaml_judge import read_judge
 
 
-def build(name: str, **settings: Any) -> Judge:
+def build(name: str | Path, **settings: Any) -> Judge:
     """A new judge of a registered program, of another package's, of a YAML file, or of a judge file.
 
     Args:
@@ -20,6 +22,9 @@ def build(name: str, **settings: Any) -> Judge:
         DeclarationError: an unknown program, a file that holds no judge, an unknown parameter, or a value that it
             cannot take.
     """
+    if not isinstance(name, str | Path):
+        raise DeclarationError(f"judge: {name!r} is no judge. Give a name of dicast list, or a file.")
+    name = str(name)
     if not is_judge_file(name):
         return new_judge(name).set(**settings)
     judge = load(name) if name.endswith(JUDGE_SUFFIX) else read_judge(name)

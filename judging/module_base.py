@@ -51,7 +51,9 @@ class StagedModule(dspy.Module):
         Raises:
             DeclarationError: a role that no stage of this program has.
         """
-        models = Roles.parse(roles) if isinstance(roles, str) else roles
+        if isinstance(roles, Mapping) and not isinstance(roles, Roles):
+            roles = ",".join(f"{role}={model}" for role, model in roles.items())
+        models = roles if isinstance(roles, Roles) else Roles.parse(roles)
         known = {stage.role for stage in self.stages()} | {"judge"}
         unknown = set(models) - known
         if unknown and known != {"judge"}:

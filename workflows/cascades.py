@@ -1,7 +1,7 @@
 """Judges called in turn, the cheapest first, at thresholds that are certified together."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +16,7 @@ from ..optimizers.cascade import CertifiedCascade, certify_judges
 from ..optimizers.checkpoints import SPENT
 from ..optimizers.cost_account import CostAccount
 from ..optimizers.evidence import Evidence, Interrupted, ProgressCallbacks
+from ..paths import path_of
 from .case_source import Cases, case_source
 from .interrupts import delayed_interrupt
 from .judge_spec import JudgeSpec, judge_spec
@@ -89,8 +90,10 @@ def cascade(
     check_count("limit", limit)
     if isinstance(judges, str | Path | Judge | JudgeSpec):
         raise DeclarationError("cascade: one judge was given. Give a list of judges, the cheapest first.")
+    if not isinstance(judges, Iterable):
+        raise DeclarationError(f"cascade: {judges!r} is no list of judges. Give several, the cheapest first.")
     source = case_source(cases)
-    path = Path(out) if out is not None else Path("compiled") / f"cascade-{source.stem}{JUDGE_SUFFIX}"
+    path = path_of(out) if out is not None else Path("compiled") / f"cascade-{source.stem}{JUDGE_SUFFIX}"
     if not path.name.endswith(JUDGE_SUFFIX):
         raise DeclarationError(
             f"--out {path}: a cascade is saved as a judge file. Give a name that ends in {JUDGE_SUFFIX}."

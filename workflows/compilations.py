@@ -14,6 +14,7 @@ from ..optimizers.compile import Compiled, Compiler, TooFewLabels
 from ..optimizers.compile_folder import is_compilation
 from ..optimizers.evidence import Interrupted, ProgressCallbacks
 from ..optimizers.recipe import Baseline, Recipe, read_recipe, recipe
+from ..paths import path_of
 from .case_source import Cases, case_source
 from .interrupts import delayed_interrupt
 from .judge_spec import JudgeSpec, has_models, judge_spec
@@ -101,7 +102,7 @@ def compile(
     check_count("limit", limit)
     spec, source = judge_spec(judge, lm), case_source(cases)
     chosen = read_recipe(Path(recipe_file), **steps) if recipe_file else recipe("compile", steps)
-    folder = Path(out) if out is not None else Path("compiled") / f"{spec.title}-{source.stem}"
+    folder = path_of(out) if out is not None else Path("compiled") / f"{spec.title}-{source.stem}"
     if (folder / "verdicts.jsonl").exists():
         raise RunError(f"{folder}: holds a run. Give another --out.")
     if must_resume and not is_compilation(folder):

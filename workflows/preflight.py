@@ -3,6 +3,7 @@
 import math
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import chain
@@ -31,6 +32,22 @@ def admit_models(judge: StagedModule, *, trust: bool, progress: Progress) -> Non
     """Say where texts go that a judge file sends; raises ModelError where the user has not allowed it."""
     for line in judge.admit(trust=trust):
         progress.notice(line)
+
+
+@contextmanager
+def fresh_folder(path: Path) -> Iterator[None]:
+    """A run folder that is removed again where it is new, and its first case cannot be read."""
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    try:
+        yield
+    except DataError:
+        if path in missing and not (path / "manifest.json").exists():
+            for name in (ROWS, ".lock"):
+                (path / name).unlink(missing_ok=True)
+            with suppress(OSError):  # rejects of bad rows stay, and so does their folder
+                for folder in missing:
+                    folder.rmdir()
+        raise
 
 
 def prepare_models(judge: StagedModule, *others: str, progress: Progress) -> None:

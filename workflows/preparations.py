@@ -19,7 +19,7 @@ from ..engines.stop_rule import Failure
 from ..errors import BudgetSpent, DeclarationError, ExecutionError, Infrastructure, ModelRefused, RunError
 from ..judging.firewall import as_failure
 from ..parsing import parse_object, shown
-from ..paths import fresh_opener
+from ..paths import fresh_opener, path_of
 from ..preparation.registry import build_preparation
 from .case_source import Cases, case_source
 from .coverage import Coverage
@@ -158,7 +158,7 @@ def prepare(
         Infrastructure: case after case failed at the server; what is done is kept.
     """
     check_count("limit", limit)
-    path, roles = Path(out), Roles.parse(lm) if lm else Roles({})
+    path, roles = path_of(out), Roles.parse(lm) if lm else Roles({})
     names = preparation if isinstance(preparation, str) else ",".join(map(str, preparation or ()))
     program = build_preparation(names, **(settings or {})).bind(roles)
     admit_models(program, trust=False, progress=progress)

@@ -10,9 +10,10 @@ from ..data import Case, Judged
 from ..errors import DeclarationError, DicastError, RunError
 from ..evaluation.disagreements import disagreements
 from ..optimizers.compile_folder import is_compilation, read_compilation
+from ..paths import path_of
 from .case_source import CaseSource
 from .progress import SILENT, Progress
-from .run_results import AnyRun, Run, check_where, compare, evaluate, open_run
+from .run_results import AnyRun, Run, check_where, compare, evaluate, listed_runs, open_run
 from .run_texts import named_source, texts_of
 
 if TYPE_CHECKING:
@@ -69,22 +70,23 @@ def report(
     """
     from ..pages import runs_html, runs_markdown
 
-    if Path(out).suffix not in ENDINGS:
+    out = path_of(out)
+    if out.suffix not in ENDINGS:
         raise DeclarationError(f"--out {out}: a page is HTML or Markdown. Give a name that ends in .html or .md.")
-    paths = [runs] if isinstance(runs, Run | str | Path) else list(runs)
-    compiled = [run for run in paths if not isinstance(run, Run) and is_compilation(Path(run))]
+    paths = listed_runs("report", runs)
+    compiled = [run for run in paths if not isinstance(run, Run) and is_compilation(path_of(run, "report"))]
     if compiled and len(paths) > 1:
         raise DeclarationError(
             f"report: {compiled[0]} is a compilation, and {len(paths) - 1} more were given with it. Give it alone: its "
             "page is of one compilation, with every judge of its test part; give runs without it for a page about runs."
         )
     if compiled:
-        return write_compilation_page(Path(compiled[0]), Path(out), title=title)
+        return write_compilation_page(Path(compiled[0]), out, title=title)
     opened = [open_run(run, where) for run in paths]
     check_where(opened)
     if not opened:
         raise DeclarationError("report: there is no run. Give one or more.")
-    names, out, named = run_names(opened), Path(out), None if cases is None else named_source(cases)
+    names, named = run_names(opened), None if cases is None else named_source(cases)
     reports = [
         _run_report(run, name, named, most, progress, {**options, "seed": seed})
         for run, name in zip(opened, names, strict=True)

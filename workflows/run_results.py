@@ -20,6 +20,7 @@ from ..evaluation.repeated_verdicts import last_verdicts, repeated_cases
 from ..evaluation.results import Branch, Evaluation, Measure, RunComparison
 from ..evaluation.sections import section_title
 from ..parsing import parse_record_json
+from ..paths import path_of
 from .branch_ablation import sweep
 from .case_source import CaseSource, json_row, rows_of
 from .coverage import Coverage
@@ -183,9 +184,19 @@ def open_run(run: AnyRun, where: Mapping[str, str] | None = None) -> Run:
     """
     if isinstance(run, Run):
         return run
-    if not Path(run).exists():
+    path = path_of(run, "run")
+    if not path.exists():
         raise RunError(f"{run}: there is no such run. Give a folder of dicast.run, or a .jsonl file of verdicts.")
-    return Run(Path(run), where or {})
+    return Run(path, where or {})
+
+
+def listed_runs(who: str, runs: Any) -> list[AnyRun]:
+    """One run or several as a list; raises DeclarationError for what is neither."""
+    if isinstance(runs, Run | str | Path):
+        return [runs]
+    if not isinstance(runs, Iterable):
+        raise DeclarationError(f"{who}: {runs!r} is no run. Give runs, their folders, or .jsonl files of verdicts.")
+    return list(runs)
 
 
 def evaluate(
@@ -298,7 +309,7 @@ def compare(
     if isinstance(runs, Run | str | Path):
         raise DeclarationError("compare: one run was given. Give a list of runs.")
     check_seed(seed)
-    opened = [open_run(run, where) for run in runs]
+    opened = [open_run(run, where) for run in listed_runs("compare", runs)]
     titles = names or [run.name for run in opened]
     if len(titles) != len(opened):
         raise DeclarationError(f"compare: {len(opened)} runs have {len(titles)} names. Give one name for each run.")

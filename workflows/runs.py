@@ -17,6 +17,7 @@ from ..engines.pace import paced
 from ..errors import BudgetSpent, DataError, DeclarationError, RunError
 from ..judging import FittedJudge, Judge
 from ..optimizers.compile_folder import is_compilation
+from ..paths import path_of
 from .case_source import Cases, CaseSource, StoredRows, case_source
 from .interrupts import delayed_interrupt
 from .judge_spec import BuiltJudge, JudgeSpec, judge_spec, same_judge
@@ -25,6 +26,7 @@ from .preflight import (
     admit_models,
     as_budget,
     check_count,
+    fresh_folder,
     nonempty,
     pace_of,
     prepare_models,
@@ -156,11 +158,11 @@ def run(
     stop, message = stop or threading.Event(), ""
     workers = workers_of(built, workers)
     pace = pace_of(workers, timeout, in_flight, stop, progress)
-    folder = RunFolder(Path(out) if out is not None else spec.default_folder, retried=retried_reasons(retry))
+    folder = RunFolder(path_of(out) if out is not None else spec.default_folder, retried=retried_reasons(retry))
     if is_compilation(folder.path):
         raise RunError(f"{folder.path}: holds a compilation. Give another --out.")
     labels = LabelCount()
-    with folder.locked(), Rejects(folder.path / "rejects.jsonl") as rejects:
+    with fresh_folder(folder.path), folder.locked(), Rejects(folder.path / "rejects.jsonl") as rejects:
         before = identity_before(folder)
         if before is not None:
             _check(spec, built, folder, before, progress, skip_bad=skip_bad)

@@ -46,6 +46,7 @@ def test_a_base_url_in_the_environment_makes_an_endpoint(monkeypatch):
         ("gpt-4o", "a model string has a provider and a name"),
         ("qwen2.5-coder-1.5b", "Did you mean local/qwen2.5-coder-1.5b"),
         ("openai/", "a model string has a provider and a name"),
+        ("openai::/x", "a model string has a provider and a name"),
         ("openai/x@http://", "is not an http(s) address"),
         ("openai/x@127.0.0.1:8000/v1", "the part after @ is not an address. Write it in full, as in @http://HOST/v1"),
         ("vllm/x@", "the part after @ is not an address"),
