@@ -30,6 +30,7 @@ UNADDRESSABLE = re.compile(r'[\s<>"\\^`{|}]')
 SECRET = re.compile(
     r"@https?://(?:[^/\s,]*@|[^\s,]*[?#])", re.IGNORECASE
 )  # an address with a user, a query, a fragment
+MLFLOW = re.compile(r"^([^/:]+):/")
 EXAMPLE = f"Write provider/model, as in {DEFAULT_MODEL}."
 
 
@@ -56,7 +57,7 @@ class ModelString:
         if not text.strip().isprintable():
             raise ModelError(f"model {text!r}: holds a character that no model name has. {EXAMPLE}")
         model, _, endpoint = text.strip().partition("@http")
-        provider, slash, name = model.replace(":/", "/", 1).partition("/")
+        provider, slash, name = MLFLOW.sub(r"\1/", model).partition("/")
         if not slash or not provider or not name or ":" in provider:
             hint = f"Did you mean local/{text}?" if text in CATALOG else EXAMPLE
             raise ModelError(f"model {text!r}: a model string has a provider and a name. {hint}")

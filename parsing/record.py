@@ -7,6 +7,11 @@ from pydantic import BaseModel, ValidationError
 
 from ..errors import DataError, DicastError
 
+# What pydantic says with names of Python classes, by the type of its error
+OBJECT = "Input should be an object"
+IN_WORDS = dict.fromkeys(
+    ("model_type", "model_attributes_type", "dataclass_type", "dict_type", "mapping_type"), OBJECT
+) | {"path_type": "Input should be a path"}
 MOST_SHOWN = 80  # characters of a value in a message
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -48,6 +53,7 @@ def explain(error: Exception) -> str:
     first = error.errors(include_url=False, include_context=False)[0]
     field = ".".join(str(part) for part in first["loc"])
     message = " ".join(first["msg"].removeprefix("Value error, ").split())
+    message = IN_WORDS.get(first["type"], message)
     value = "" if first["type"] in ("missing", "json_invalid") else f" is {shown(first['input'])}"
     message = message if message.endswith((".", "?")) else f"{message}."
     return f"field {shown(field)[1:-1]!r}{value}: {message}" if field else message

@@ -80,11 +80,12 @@ class CaseSource:
     def from_json(cls, value: Mapping[str, Any]) -> "CaseSource":
         """Read back from a manifest; raises RunError for a field that is missing or wrong."""
         try:
-            root = Path(value["root"]) if value["root"] else None
-            return TypeAdapter(cls).validate_python({**value, "root": root})
-        except (ValidationError, KeyError, TypeError) as error:
-            reason = explain(error) if isinstance(error, ValidationError) else f"{type(error).__name__}: {error}."
-            raise RunError(f"manifest: its field 'source' says no cases to read: {reason} Give --cases.") from None
+            return TypeAdapter(cls).validate_python({**value, "root": value["root"] or None})
+        except ValidationError as error:
+            reason = explain(error)
+        except KeyError as error:
+            reason = f"it has no field {error}."
+        raise RunError(f"manifest: its field 'source' says no cases to read: {reason} Give --cases.")
 
     def cases(self, rejects: Rejects | None = None) -> Iterator[Case]:
         """The selected cases, one at a time; bad rows go to `rejects`, or the first one raises."""

@@ -8,6 +8,7 @@ import pytest
 from dicast.cli import run
 from dicast.engines.batch import read_manifest, read_verdicts
 from dicast.errors import RunError
+from dicast.workflows.case_source import CaseSource
 from dicast.workflows.run_results import Run
 
 PAIR = {"query": "q", "response_a": "long answer", "response_b": "short", "label": "a"}
@@ -28,7 +29,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("5", "a JSON number, not an object"),
         ("", "is not JSON (Expecting value, column 1)"),
         ('{"format": 1}', "is not a manifest: field 'identity': Field required"),
-        ('{"format": 1, "identity": [1]}', "is not a manifest: field 'identity' is [1]"),
+        (
+            '{"format": 1, "identity": [1]}',
+            "is not a manifest: field 'identity' is [1]: Input should be an object. What",
+        ),
         ('{"format": 1, "identity": {"judge": 5}}', "is not a manifest: field 'identity.judge' is 5"),
         ('{"format": 1, "identity": {}, "scale": [1]}', "is not a manifest: field 'scale"),
         ('{"format": 1, "identity": {}, "source": "x"}', "is not a manifest: field 'source' is \"x\""),
@@ -57,6 +61,21 @@ def test_what_a_run_needs_of_its_identity_is_named(name: str, folder: Path) -> N
     (folder / "manifest.json").write_text(json.dumps(content))
     with pytest.raises(RunError, match=f"the identity in its manifest has no '{name}'"):
         Run(folder).evaluate()
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        ({"source": "pairs.jsonl"}, "it has no field 'root'."),
+        ({"source": "pairs.jsonl", "root": [1]}, "field 'root' is [1]: Input should be a path."),
+        ({"source": "pairs.jsonl", "root": None, "fields": 5}, "field 'fields' is 5: Input should be an object."),
+        ({"root": None}, "field 'source': Field required."),
+    ],
+)
+def test_what_is_wrong_with_a_source_is_said_in_words(source: dict[str, object], problem: str) -> None:
+    with pytest.raises(RunError) as error:
+        CaseSource.from_json(source)
+    assert str(error.value) == f"manifest: its field 'source' says no cases to read: {problem} Give --cases."
 
 
 @pytest.mark.parametrize("source", [{"source": 5}, {"root": [1]}, {"scale": "x"}, {"fields": [1]}])
