@@ -2,7 +2,9 @@
 
 import os
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ..errors import ModelError
@@ -20,6 +22,7 @@ os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
 
 _lms: "dict[tuple[str, bool, bool], MeteredLM]" = {}
 _lock = threading.Lock()
+_without_keys: Counter[str] = Counter()  # identities of models, see `withholding_keys`
 
 
 def get_lm(text: str, *, cache: bool = True, trusted: bool = True) -> "MeteredLM":
@@ -34,6 +37,7 @@ def get_lm(text: str, *, cache: bool = True, trusted: bool = True) -> "MeteredLM
     """
     parsed = ModelString.parse(text)
     with _lock:
+        trusted = trusted and not _without_keys[parsed.identity]
         key = (parsed.identity, cache, trusted)
         if key not in _lms:
             from .lm import MeteredLM
@@ -42,6 +46,19 @@ def get_lm(text: str, *, cache: bool = True, trusted: bool = True) -> "MeteredLM
             identity = engine.identity(parsed)
             _lms[key] = MeteredLM(identity, engine.connect(parsed, trusted=trusted), cache=cache)
         return _lms[key]
+
+
+@contextmanager
+def withholding_keys(models: Iterable[str]) -> Iterator[None]:
+    """Inside, in every thread, these model strings are those of a file: `get_lm` does not trust their addresses."""
+    identities = [ModelString.parse(model).identity for model in models]
+    with _lock:
+        _without_keys.update(identities)
+    try:
+        yield
+    finally:
+        with _lock:
+            _without_keys.subtract(identities)
 
 
 def resolved_identity(text: str) -> str:

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..engines.ledger import Budget
+from ..engines.models import withholding_keys
 from ..engines.pace import paced
 from ..errors import BudgetSpent, DeclarationError, RunError
 from ..judging import Judge, build
 from ..judging.registry import JUDGE_SUFFIX
+from ..judging.trust import admitted, remember_address
 from ..optimizers.compile import Compiled, Compiler, TooFewLabels
 from ..optimizers.compile_folder import is_compilation
 from ..optimizers.evidence import Interrupted, ProgressCallbacks
@@ -89,7 +91,7 @@ def compile(
         budget: limits, as in "calls=1000,minutes=30".
         skip_bad: leave bad rows out, in the folder's rejects.jsonl.
         must_resume: raise where the folder holds no compilation to continue.
-        trust: send texts to an address that only a judge file names.
+        trust: send texts to an address that only a judge file or the recipe file names.
         progress: callbacks.
         stop: once set, no new case starts; what is done is kept.
         steps: fields of `dicast.Recipe` that differ from the recipe file, or from the default recipe.
@@ -112,6 +114,7 @@ def compile(
     workers = workers_of(built, workers)
     pace = pace_of(workers, timeout, in_flight, stop, progress)
     baseline = _baseline(chosen.baseline, built)
+    from_file = _models_of_file(chosen, recipe_file, trust=trust, progress=progress)
     prepare_models(built, *_other_models(chosen), progress=progress)
     labelled = read_sample(
         stored(source, folder), folder, limit, chosen.seed if limit else None, skip_bad=skip_bad, progress=progress
@@ -127,7 +130,7 @@ def compile(
         return CompileRun(folder, "too few labels", str(error))
     path = folder / f"{spec.title}{JUDGE_SUFFIX}"
     try:
-        with paced(pace), delayed_interrupt(stop):
+        with paced(pace), delayed_interrupt(stop), withholding_keys(from_file):
             compiled = compiler.run()
     except Interrupted:
         return CompileRun(folder, "stopped", "", _save_best(compiler, path))
@@ -159,6 +162,21 @@ def _other_models(chosen: Recipe) -> list[str]:
     """The models that a recipe names beside the judge's."""
     searched = [value for name, values in chosen.space.items() if name.partition(".")[0] == "model" for value in values]
     return [*map(str, searched), *([chosen.prompt_lm] if chosen.prompts != "none" and chosen.prompt_lm else [])]
+
+
+def _models_of_file(chosen: Recipe, file: str | Path | None, *, trust: bool, progress: Progress) -> list[str]:
+    """The models that a recipe file names, once texts may go there; the addresses of the other ones are remembered.
+
+    Raises:
+        ModelError: an address that only the file names, without `trust`; or an address that no file may name.
+    """
+    in_file = set(_other_models(read_recipe(Path(file)))) if file else set()
+    for model in dict.fromkeys(_other_models(chosen)):
+        if model not in in_file:
+            remember_address(model)
+        elif line := admitted(model, f"recipe {file}", trust=trust):
+            progress.notice(line)
+    return sorted(in_file)
 
 
 def _save_best(compiler: Compiler, path: Path) -> Path | None:

@@ -224,3 +224,29 @@ def test_trust_is_true_or_false(word):
     save(FAR)
     with pytest.raises(DeclarationError, match="trust: must be True or False"):
         dicast.judge("far.judge.json", trust=word)
+
+
+@pytest.mark.parametrize("line", [f"space: {{model: [{FAR}]}}", f"prompts: gepa\nprompt_lm: {FAR}"])
+def test_an_address_that_only_a_recipe_file_names_needs_trust(line, monkeypatch):
+    Path("steps.yaml").write_text(line + "\n")
+    with pytest.raises(ModelError, match=r"recipe steps.yaml: texts would go to judge.example:8000, which only this"):
+        dicast.compile("direct", "pairs.jsonl", lm="openai/m@http://127.0.0.1:9/v1", recipe_file="steps.yaml")
+    assert not Path("compiled").exists()
+
+
+def test_a_server_that_a_recipe_file_names_gets_no_key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-user-123456")
+    lines: list[str] = []
+    rows = [{**row, "id": str(n), "query": f"q {n}", "label": "ab"[n % 2]} for n, row in enumerate(ROWS * 15)]
+    with MockServer() as mine, MockServer() as theirs:
+        Path("steps.yaml").write_text(f"trials: 4\nspace: {{model: [{theirs.model_string()}]}}\n")
+
+        class Notices(dicast.workflows.Progress):
+            def notice(self, text: str) -> None:
+                lines.append(text)
+
+        dicast.compile("direct", rows, lm=mine.model_string(), recipe_file="steps.yaml", progress=Notices())
+        assert any(line.endswith("this machine (named by recipe steps.yaml)") for line in lines)
+        assert set(mine.authorizations) == {"Bearer sk-of-the-user-123456"}
+        assert theirs.requests
+        assert "Bearer sk-of-the-user-123456" not in theirs.authorizations
