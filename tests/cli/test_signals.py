@@ -22,6 +22,17 @@ HIDE, SHOW = b"\x1b[?25l", b"\x1b[?25h"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+@pytest.fixture(autouse=True)
+def signals_as_in_a_shell() -> Iterator[None]:
+    """Children inherit ignored signals, such as SIGHUP where `nohup` runs the tests."""
+    ignored = [number for number in SIGNALS if signal.getsignal(number) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, signal.SIG_DFL)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
+
+
 @pytest.fixture
 def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
