@@ -28,7 +28,12 @@ QUOTED = re.compile(r"(['\"`])(?:(?!\1).){30,}\1")  # a long text that a message
 
 def place(failure: BaseException) -> str:
     """`file:line` of the last step within this package, the file relative to it."""
-    frames = [frame for frame in traceback.extract_tb(failure.__traceback__) if PACKAGE in Path(frame.filename).parents]
+    frames = [
+        frame
+        for frame in traceback.extract_tb(failure.__traceback__)
+        if PACKAGE in Path(frame.filename).parents
+        and "site-packages" not in Path(frame.filename).relative_to(PACKAGE).parts
+    ]  # a checkout may hold the environment with the libraries
     return f"{Path(frames[-1].filename).relative_to(PACKAGE)}:{frames[-1].lineno}" if frames else "cli"
 
 

@@ -9,6 +9,7 @@ from pydantic import Field, JsonValue
 from ..data.case import Record
 from ..errors import DeclarationError
 from ..evaluation.drift import estimate_as_dict
+from ..parsing import shown
 from .cascade import Cascade
 from .judge_file import fingerprint, read, versions
 from .judge_record import JudgeRecord, StageRecord, default_record
@@ -139,7 +140,16 @@ def stage_change(stage: StageRecord, default: StageRecord | None) -> StageChange
     )
 
 
-def _decision_thresholds(judge: JudgeRecord) -> dict[str, Any]:
-    """The thresholds of a cascade by their setting; empty for any other judge."""
-    settings = judge.settings if judge.program == Cascade.name else {}
-    return {name: value for name, value in settings.items() if name.startswith("thresholds[")}
+def _decision_thresholds(judge: JudgeRecord) -> dict[str, float]:
+    """The thresholds of a cascade by their setting; empty for any other judge.
+
+    Raises:
+        DeclarationError: a threshold that is no number.
+    """
+    thresholds: dict[str, float] = {}
+    for name, value in judge.settings.items() if judge.program == Cascade.name else ():
+        if name.startswith("thresholds["):
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise DeclarationError(f"judge {judge.program!r}: setting {name!r} is {shown(value)}. Give a number.")
+            thresholds[name] = value
+    return thresholds

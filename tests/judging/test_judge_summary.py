@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from dicast.errors import DeclarationError
 from dicast.judging import Cascade, build
 from dicast.judging.judge_file import save
 from dicast.judging.judge_record import to_record
@@ -36,3 +39,11 @@ def test_the_recorded_interval_replaces_that_of_independent_cases(tmp_path: Path
     assert 0.2 < summary.accuracy["before"]["low"] < 0.25  # Wilson's interval of 5 of 10: 0.237
     assert summary.training == {"seed": 3}
     assert summary.versions == summary.installed
+
+
+@pytest.mark.parametrize("value", ["text", None, True, [0.5]])
+def test_a_threshold_of_a_cascade_that_is_no_number_is_named(value):
+    record = to_record(Cascade([build("longer"), build("direct")], thresholds=[0.8, 0.0]))
+    odd = record.model_copy(update={"settings": record.settings | {"thresholds[0]": value}})
+    with pytest.raises(DeclarationError, match=r"setting 'thresholds\[0\]' is .*\. Give a number"):
+        summarize_judge(odd)
