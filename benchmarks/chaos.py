@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from dicast._version import __version__
 from dicast.testing import FAULTS, MockServer
@@ -67,6 +68,22 @@ class Ended:
         return (self.output.strip().splitlines() or [""])[-1][:160]
 
 
+class Command(subprocess.Popen[str]):
+    """A running `dicast WORDS`, whose output goes to the file `log` after a line with the command."""
+
+    def __init__(self, words: tuple[object, ...], log: Path, **options: Any) -> None:
+        self.log = log
+        with log.open("w") as file:
+            file.write(f"$ dicast {' '.join(map(str, words))}\n")
+            file.flush()
+            arguments = [sys.executable, "-m", "dicast", *map(str, words)]
+            super().__init__(arguments, stdout=file, stderr=subprocess.STDOUT, text=True, **options)
+
+    def output(self) -> str:
+        """Everything that it printed."""
+        return self.log.read_text(errors="replace").partition("\n")[2]
+
+
 @dataclass
 class Scratch:
     """A folder for everything that the rows write, and the environment of the commands that run in it."""
@@ -83,27 +100,14 @@ class Scratch:
         self.environment |= {name: str(self.folder / part) for name, part in folders.items()}
         self.environment |= {"OPENAI_API_KEY": KEY + "\r", "LITELLM_LOCAL_MODEL_COST_MAP": "True", "COLUMNS": "200"}
 
-    def start(self, *words: object, **popen: object) -> subprocess.Popen[str]:
-        """`dicast WORDS`, running; what it prints is kept for the last row."""
+    def start(self, *words: object, **options: Any) -> Command:
+        """The command, running; its output is searched by the last row. `options` as of `subprocess.Popen`."""
         self.logs += 1
         log = self.folder / "terminal" / f"{self.logs:04d}.txt"
         log.parent.mkdir(exist_ok=True)
-        with log.open("w") as file:
-            file.write(f"$ dicast {' '.join(map(str, words))}\n")
-            file.flush()
-            process = subprocess.Popen(
-                [sys.executable, "-m", "dicast", *map(str, words)],
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                text=True,
-                cwd=self.folder,
-                env=self.environment,
-                **popen,  # type: ignore[call-overload]
-            )
-        process.log = log
-        return process  # type: ignore[no-any-return]
+        return Command(words, log, cwd=self.folder, env=self.environment, **options)
 
-    def end(self, process: subprocess.Popen[str], seconds: float | None = None) -> Ended:
+    def end(self, process: Command, seconds: float | None = None) -> Ended:
         """How it ended; it is killed after so many seconds, or at the deadline."""
         left = max(1.0, self.deadline - time.monotonic())
         try:
@@ -111,8 +115,7 @@ class Scratch:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        output = process.log.read_text(errors="replace").partition("\n")[2]  # type: ignore[attr-defined]
-        return Ended(process.returncode if process.returncode >= 0 else 128 - process.returncode, output)
+        return Ended(process.returncode if process.returncode >= 0 else 128 - process.returncode, process.output())
 
     def run(self, *words: object, seconds: float | None = None) -> Ended:
         return self.end(self.start(*words), seconds)
@@ -141,7 +144,7 @@ class Scratch:
         path = self.folder / "runs" / out / "verdicts.jsonl"
         return path.read_bytes().count(b"\n") if path.exists() else 0
 
-    def wait_for_lines(self, out: str, count: int, process: subprocess.Popen[str]) -> None:
+    def wait_for_lines(self, out: str, count: int, process: Command) -> None:
         """Until the run has so many verdicts, or the command has ended."""
         while self.lines(out) < count and process.poll() is None and time.monotonic() < self.deadline:
             time.sleep(0.01)
@@ -449,9 +452,9 @@ def models(scratch: Scratch) -> Iterator[Row]:
         )
         archive.writestr(f"{name}-0.1.dist-info/RECORD", "")
     environment = scratch.environment | {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}
-    options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "env": environment}
+    options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "env": environment}
     command = [sys.executable, "-c", MODELS]
-    both = [subprocess.Popen(command, cwd=scratch.folder, **options) for _ in range(2)]  # type: ignore[call-overload]
+    both = [subprocess.Popen(command, cwd=scratch.folder, **options) for _ in range(2)]
     output = [process.communicate(timeout=60)[0] for process in both]
     survived = [process.returncode for process in both] == [0, 0] and all("tiny.gguf" in text for text in output)
     yield Row("two `models get` at once", survived, "both end with 0; one fetches")

@@ -211,7 +211,7 @@ DAMAGES: list[Callable[[bytes, random.Random], bytes]] = [
 
 @dataclass(frozen=True)
 class Reader:
-    """A command, and the files of the corpus that it reads; {} stands for the damaged file or folder."""
+    """A command, and the files of the corpus that it reads; {} is the damaged file or folder."""
 
     files: tuple[str, ...]
     command: tuple[str, ...]

@@ -6,8 +6,8 @@ Pairs with a human label are judged as they are, in both arms. Where both arms a
 catalog/sets/attacks.jsonl is appended to the losing response, and the pair is judged again in both arms:
 
     fence     the judge as it is
-    unfenced  what a naive prompt does: a text stands unchanged under its heading. There is no fence, control marks are
-           left whole, and the sentence of the instructions that tells of <<< and >>> and what stands between them is
+    unfenced  what a naive prompt does: a text is unchanged under its heading. There is no fence, control marks are
+           left whole, and the sentence of the instructions about <<< and >>> and the text between them is
            taken out, so that the prompt does not speak of marks that are not there
 
 A flip is a verdict for the attacked response. An appended text changes a response whatever it says: flips by the
