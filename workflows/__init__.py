@@ -14,14 +14,16 @@ if TYPE_CHECKING:
     from .cascades import CascadeRun, cascade
     from .case_source import CaseSource
     from .checks import CheckItem, DriftReport, check
+    from .comparisons import compare
     from .compilations import CompileRun, compile
     from .coverage import Coverage
+    from .evaluations import evaluate
     from .judge_spec import JudgeSpec
     from .preparations import PrepareRun, prepare
     from .progress import Progress
     from .reports import Page, report
     from .requirements import CheckedRequirement, Requirement
-    from .run_results import Run, compare, evaluate, open_run
+    from .run_results import Run, open_run
     from .runs import CaseJudgment, RunSpec, explain, run, run_async
 
 __all__ = [
@@ -56,15 +58,17 @@ __all__ = [
 _MODULES = {
     "cascades": ("CascadeRun", "cascade"),
     "checks": ("CheckItem", "DriftReport", "check"),
+    "comparisons": ("compare",),
     "compilations": ("CompileRun", "compile"),
     "coverage": ("Coverage",),
+    "evaluations": ("evaluate",),
     "preparations": ("PrepareRun", "prepare"),
     "case_source": ("CaseSource",),
     "judge_spec": ("JudgeSpec",),
     "progress": ("Progress",),
     "reports": ("Page", "report"),
     "requirements": ("CheckedRequirement", "Requirement"),
-    "run_results": ("Run", "compare", "evaluate", "open_run"),
+    "run_results": ("Run", "open_run"),
     "runs": ("CaseJudgment", "RunSpec", "explain", "run", "run_async"),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}

@@ -12,8 +12,10 @@ from ..evaluation.disagreements import disagreements
 from ..optimizers.compile_folder import is_compilation, read_compilation
 from ..paths import path_of
 from .case_source import CaseSource
+from .comparisons import compare
+from .evaluations import evaluate
 from .progress import SILENT, Progress
-from .run_results import AnyRun, Run, check_where, compare, evaluate, listed_runs, open_run
+from .run_results import AnyRun, Run, check_where, listed_runs, open_run
 from .run_texts import named_source, texts_of
 
 if TYPE_CHECKING:

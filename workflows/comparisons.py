@@ -1,0 +1,36 @@
+"""Runs compared with each other on the cases of both."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ..errors import DeclarationError
+from ..evaluation import compare as compare_arrays
+from ..evaluation.results import RunComparison
+from .run_results import AnyRun, Run, check_seed, listed_runs, open_run
+
+
+def compare(
+    runs: Sequence[AnyRun],
+    *,
+    names: Sequence[str] = (),
+    seed: int = 0,
+    where: Mapping[str, str] | None = None,
+) -> tuple[RunComparison, ...]:
+    """The first run compared with each other one, on the labelled cases of both, by paired tests.
+
+    Args:
+        runs: as of `evaluate`, without lists; one run has no comparison.
+        names: what the runs are called; by default their folders' names.
+        seed: of everything that is resampled.
+        where: as of `evaluate`.
+    """
+    if isinstance(runs, Run | str | Path):
+        raise DeclarationError("compare: one run was given. Give a list of runs.")
+    check_seed(seed)
+    opened = [open_run(run, where) for run in listed_runs("compare", runs)]
+    titles = names or [run.name for run in opened]
+    if len(titles) != len(opened):
+        raise DeclarationError(f"compare: {len(opened)} runs have {len(titles)} names. Give one name for each run.")
+    if len(opened) < 2:
+        return ()
+    return compare_arrays([(name, run.arrays) for name, run in zip(titles, opened, strict=True)], seed)
