@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
+from .attributes import attributes_of
+
 Letter = Literal["a", "b", "tie"]
 
 
@@ -182,7 +184,7 @@ class Case(Record):
     label: Label | None = Field(default=None, description="the human label; judges never see it")
     votes: tuple[Label, ...] = Field(default=(), description="single annotators' labels, in no order")
     group: Text | None = Field(default=None, description="a person or prompt: a split never divides a group")
-    meta: dict[str, Any] = Field(default_factory=dict, description="anything else; judges never see it")
+    meta: dict[str, Any] = Field(default_factory=dict, description="other columns; judges never see them")
 
     @model_validator(mode="after")
     def _labels_fit_the_candidates(self) -> Self:
@@ -208,6 +210,11 @@ class Case(Record):
         return (
             self.group if self.group is not None else digest("\n".join([*(t.text for t in self.history), self.query]))
         )
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """The short values of `meta`, as texts: subset, source, domain, language, ...; figures are given by them."""
+        return attributes_of(self.meta)
 
     @property
     def digest(self) -> str:

@@ -8,7 +8,7 @@
 
 `query` may be a conversation, a list of {role, content} that ends with the user's turn. The fields of a row determine
 its shape. A row without `id` gets an id from its file and line. Other columns go to `meta` where they hold a text or a
-number.
+number; short ones are attributes of the case.
 """
 
 import math

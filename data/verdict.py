@@ -204,6 +204,9 @@ class Judged(Verdict):
     votes: tuple[Label, ...] = Field(default=(), description="the case's single annotators' labels")
     group: str | None = Field(default=None, description="the case's group")
     aspect: str | None = Field(default=None, description="the case's aspect")
+    attributes: dict[str, ModelText] = Field(
+        default_factory=dict, description="the case's attributes (subset, source, language, ...); empty values left out"
+    )
     systems: tuple[ModelText | None, ...] = Field(
         default=(), description="the candidates' systems; empty: none is known"
     )
@@ -278,6 +281,7 @@ class Judged(Verdict):
             votes=case.votes,
             group=case.split_key,
             aspect=case.aspect,
+            attributes=case.attributes,
             systems=systems if any(systems) else (),
             lengths=tuple(len(candidate.text) for candidate in case.candidates),
             **digests,

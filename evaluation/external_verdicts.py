@@ -9,6 +9,7 @@ A file holds verdicts of one kind.
 `prediction` null is unscored. `prediction_swapped` is the verdict with the two texts exchanged, in the row's own
 letters; where the two differ, the verdict is a tie. `certainty` may be 0..1 or 0..100. Optional: `group`, `votes`,
 `aspect`, `system`, `lengths`; `judge` and `setting` name whose verdicts they are. `item_id` is another name of `id`.
+Other short fields are attributes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,6 +19,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, PlainValidator, ValidationError, model_validator
 
 from ..data import Judged, Scores, Winner
+from ..data.attributes import attributes_of
 from ..data.case import MOST_SCORE, Label, Letter
 from ..data.lines import lines_of
 from ..data.rows import bad_row
@@ -43,9 +45,9 @@ Value = Annotated[Letter | int | float, PlainValidator(_value)]
 
 
 class ExternalVerdict(BaseModel):
-    """One verdict; other fields are passed over."""
+    """One verdict; other fields are attributes where they are short."""
 
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False, extra="allow")
 
     id: Annotated[str, Field(validation_alias=AliasChoices("id", "item_id"), coerce_numbers_to_str=True)]
     prediction: Value | None
@@ -166,6 +168,7 @@ def _judged(row: ExternalVerdict) -> Judged:
         votes=tuple(Winner(value=vote) for vote in row.votes),
         group=row.group,
         aspect=row.aspect,
+        attributes=attributes_of(row.model_extra or {}),
         systems=(row.system,) if row.system and single else (),
         lengths=row.lengths,
     )

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ..data import Judged, Scores, Usage, Winner
 from ..data.case import Label
 from ..stats.agreement import ratio
+from .attribute_arrays import AttributeArrays, AttributeCoder
 from .evidence_arrays import (
     CorrectionArrays,
     FactorArrays,
@@ -33,6 +34,7 @@ Floats = NDArray[np.float64]
 ScoreScale = tuple[float, float]
 PAIR = ("a", "b", "tie")
 OF_CASES = ("case_group", "case_scored")  # arrays with an entry per case, scored or not
+NESTED = ("factors", "corrections", "mass_read", "attributes")  # records of arrays
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +82,7 @@ class RunArrays:
     factors: FactorArrays
     corrections: CorrectionArrays
     mass_read: MassArrays
+    attributes: AttributeArrays
 
     @property
     def n(self) -> int:
@@ -98,8 +101,8 @@ class RunArrays:
             if isinstance(value, np.ndarray) and name not in OF_CASES
         }
         ids = tuple(name for name, selected in zip(self.ids, mask.tolist(), strict=True) if selected)
-        ragged = {name: getattr(self, name).rows(mask) for name in ("factors", "corrections", "mass_read")}
-        return RunArrays(**values | parts | ragged | {"ids": ids})
+        nested = {name: getattr(self, name).rows(mask) for name in NESTED}
+        return RunArrays(**values | parts | nested | {"ids": ids})
 
     @cached_property
     def pairs(self) -> "RunArrays":
@@ -150,15 +153,21 @@ def run_arrays(verdicts: Iterable[Judged], score_scale: ScoreScale | None = None
         score_scale: lowest and highest score of the judge, where they are always the same.
         repeated: lines that were left out for a later one of the same case.
     """
-    unscored, usage, rows, cases = Counter[str](), Usage(), list[dict[str, Any]](), list[tuple[str, str, bool]]()
-    noted, note = 0, ""
+    unscored, usage, rows, cases = (
+        Counter[str](),
+        Usage(),
+        list[dict[str, Any]](),
+        list[tuple[str, str, bool, tuple[int, ...]]](),
+    )
+    noted, note, coder = 0, "", AttributeCoder()
     for judged in verdicts:
-        cases.append((judged.case_id, judged.group or judged.case_id, judged.status == "scored"))
+        attributes = coder.codes(judged)
+        cases.append((judged.case_id, judged.group or judged.case_id, judged.status == "scored", attributes))
         usage = usage + judged.usage
         if judged.notes:
             noted, note = noted + 1, min([*([note] if note else []), *judged.notes])
         if judged.status == "scored":
-            rows.append(_row(judged))
+            rows.append(_row(judged) | {"attributes": attributes})
         else:
             unscored[judged.reason or judged.status] += 1
     cases.sort()
@@ -176,8 +185,8 @@ def run_arrays(verdicts: Iterable[Judged], score_scale: ScoreScale | None = None
         repeated=repeated,
         score_scale=score_scale,
         human_scale=scales.pop() if len(scales) == 1 else None,
-        case_group=_codes(groups.code(group) for _, group, _ in cases),
-        case_scored=np.fromiter((scored for *_, scored in cases), dtype=np.bool_),
+        case_group=_codes(groups.code(group) for _, group, *_ in cases),
+        case_scored=np.fromiter((scored for *_, scored, _ in cases), dtype=np.bool_),
         labels=labels,
         ids=tuple(row["id"] for row in rows),
         group=_codes(groups.code(row["group"] or row["id"]) for row in rows),
@@ -205,6 +214,7 @@ def run_arrays(verdicts: Iterable[Judged], score_scale: ScoreScale | None = None
         factors=factor_arrays(row["factors"] for row in rows),
         corrections=correction_arrays(row["corrections"] for row in rows),
         mass_read=mass_arrays(row["mass_read"] for row in rows),
+        attributes=coder.arrays([row["attributes"] for row in rows], [attributes for *_, attributes in cases]),
     )
 
 
