@@ -42,6 +42,9 @@ class PairedTest(Record):
     )
     p: float | None = Field(default=None, description="two-sided p-value; None: not tested")
     p_holm: float | None = Field(default=None, description="adjusted for all tests of the table (Holm 1979)")
+    p_looks: float | None = Field(
+        default=None, description="`p` adjusted for earlier tests of the same cases; None: they are not counted"
+    )
     note: str = Field(default="", description="the test, and what limits it")
 
 

@@ -20,11 +20,12 @@ from ..judging.judge_file import save
 from ..programs.baselines import Longer, Majority, ReviewerAverage
 from .certificates.certify import Certificate, certify, check, judge_evidence
 from .checkpoints import SPENT, Checkpoints
-from .compile_folder import HEAD
+from .compile_folder import HEAD, LOOKS, read_json
 from .cost_account import CostAccount
 from .evidence import Evidence, Interrupted, ProgressCallbacks, identity, with_head, without_head
 from .fingerprints import case_fingerprints, digest, digest_of
 from .head.fit import TooFewVerdicts, fit
+from .looks import Look, Looks, look_at, note_look, read_looks
 from .objective import objective_for
 from .prompts.prompt_state import demonstrated
 from .recipe import Recipe
@@ -74,6 +75,7 @@ class Compiler:
         baseline: a simple judge to compare with on the test part.
         workers: cases in flight.
         budget: of this call; searches leave enough of it for the test.
+        looks: earlier tests that the file of the judge holds; those of this machine are known.
 
     Attributes:
         account: the cost of this compilation so far.
@@ -96,6 +98,7 @@ class Compiler:
         workers: int = 2,
         budget: Budget | None = None,
         progress: ProgressCallbacks | None = None,
+        looks: Sequence[Look] = (),
     ) -> None:
         self.judge, self.recipe, self.workers, self.progress = (
             without_head(judge),
@@ -103,7 +106,7 @@ class Compiler:
             workers,
             progress or ProgressCallbacks(),
         )
-        self.baseline = baseline
+        self.baseline, self.looks = baseline, tuple(looks)
         self.cases = [case for case in cases if case.label is not None]
         if repeated := [name for name, times in Counter(case.id for case in self.cases).items() if times > 1]:
             raise DeclarationError(f"compile: several cases have the id {repeated[0]!r}. Give every case another id.")
@@ -243,8 +246,9 @@ class Compiler:
             baselines = runs | _verdicts(Longer(), part) | _verdicts(Majority().fit(self.parts["train"]), part)
             runs |= {name: self.evidence.with_head(judge, part, "test") for name, judge in variants.items()}
             result = compare_on_test(
-                runs, self.objective, baselines=baselines, seed=self.recipe.seed, identity=identity(self.judge)
-            )
+                runs, self.objective, baselines=baselines, seed=self.recipe.seed, identity=identity(self.judge),
+                count_looks=lambda: self._looks(part, runs),
+            )  # fmt: skip
             if certificate is not None and certificate.threshold is not None:
                 sides = judge_evidence(runs[COMPILED])
                 groups = [case.split_key for case in part]
@@ -258,6 +262,22 @@ class Compiler:
             result = Result.model_validate(content)
         self.progress.step("test", result.summary)
         return result
+
+    def _looks(self, part: Sequence[Case], runs: Mapping[str, Sequence[Judged]]) -> Looks:
+        """The counts of earlier tests of these cases; this test is noted."""
+
+        def noted() -> dict[str, Any]:
+            pair = runs[COMPILED], runs[UNCOMPILED]
+            look = look_at(part, pair, judge=self.judge.name, objective=self.objective.name)
+            counts, looks = note_look(look, self.looks)
+            return {"counts": counts.model_dump(), "looks": [look.model_dump() for look in looks]}
+
+        content = self.checkpoints.once(LOOKS, noted)
+        with self.checkpoints.reading(LOOKS):
+            counts = Looks.model_validate(content["counts"])
+        if counts.problem:
+            self.progress.step("test", f"this machine does not remember the tested cases ({counts.problem})")
+        return counts
 
     def _baseline_verdicts(self, part: Sequence[Case]) -> dict[str, Sequence[Judged]]:
         """The verdicts of the baseline by its name; empty where its model cannot answer it, with the reason as a step.
@@ -291,7 +311,8 @@ class Compiler:
     def _training(self, tested: Result | None, certificate: Certificate | None) -> dict[str, Any]:
         parts = {name: len(part) for name, part in self.parts.items()}
         origin = {"parts": parts, "cases": case_fingerprints(self.cases), "seed": self.recipe.seed}
-        return training_record(tested, certificate, origin=origin, spent=self.account.total)
+        looks = read_looks(read_json(self.checkpoints.folder / f"{LOOKS}.json").get("looks"))
+        return training_record(tested, certificate, origin=origin, spent=self.account.total, looks=looks)
 
 
 def _verdicts(judge: Judge, part: Sequence[Case]) -> dict[str, Sequence[Judged]]:

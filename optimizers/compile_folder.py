@@ -6,6 +6,7 @@ head-*.json        a head that was fitted, one file for each judge that got one
 prompts.json       the prompt search
 structure.json     the structure search
 certificate.json   the certified threshold
+looks.json         earlier tests of the cases of the test part, and this one
 test.json          the judges on the test part; the last file: the compilation is complete
 spent.json         the cost of the whole compilation
 evidence/          verdicts, one run folder for each judge and part
@@ -34,6 +35,7 @@ from .result import Result
 from .structure.search import StructureSearch
 
 RESUME = "Give the same dicast compile to continue it."
+LOOKS = "looks"  # the name of a step
 DELETE = f"Delete the file. {RESUME}"
 HEAD: TypeAdapter[Head] = TypeAdapter(Head)
 

@@ -1,6 +1,6 @@
 """The result of a compilation: all judges on the untouched test part, compared case by case."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import Field
@@ -12,13 +12,14 @@ from ..evaluation.drift import accuracy_record
 from ..evaluation.evaluate import evaluate
 from ..evaluation.results import Evaluation, Measure, PairedTest, RunComparison
 from ..evaluation.run_arrays import run_arrays
+from ..stats.repeated_looks import ALPHA, adjusted_p
 from .certificates.certificate import Certificate, ThresholdCheck
 from .cost_account import TotalCost, cost_per_verdict
+from .looks import Look, Looks
 from .objective import DEFAULTS, OBJECTIVES, TEXTS, Objective, paired_tests
 
 Outcome = Literal["improved", "worse", "inconclusive"]
 UNCOMPILED, COMPILED = "uncompiled", "compiled"
-ALPHA = 0.05
 RECORDED = ("agreement", "correlation")  # the sections of an evaluation that a training record holds
 
 
@@ -40,10 +41,16 @@ class Result(Record):
     comparisons: tuple[RunComparison, ...] = Field(
         description="the compiled judge against each other judge; p-values are adjusted for all tests (Holm)"
     )
-    outcome: Outcome = Field(description="compiled against uncompiled on the objective, significant at 5 % or not")
+    outcome: Outcome = Field(
+        description="compiled against uncompiled on the objective: significant at 5 % or not, by the p-value that is "
+        "adjusted for earlier tests of the same cases"
+    )
     summary: str = Field(description="the outcome in one sentence")
     threshold_check: ThresholdCheck | None = Field(
         default=None, description="the certified threshold on the test part; None without a threshold"
+    )
+    looks: Looks | None = Field(
+        default=None, description="how often the cases of the test part were tested before; None: not counted"
     )
 
     @property
@@ -77,6 +84,7 @@ def compare_on_test(
     baselines: Mapping[str, Sequence[Judged]],
     seed: int,
     identity: Mapping[str, Any],
+    count_looks: Callable[[], Looks] | None = None,
 ) -> Result:
     """Evaluate and compare judges on the test part.
 
@@ -85,6 +93,7 @@ def compare_on_test(
         baselines: verdicts of cheap reference judges, in the same format as `runs`. The summary names each baseline
             that the compiled judge does not significantly beat. Baselines outside `runs` are compared but not listed.
         identity: of the run signatures; the name of each judge is added to its `judge`.
+        count_looks: notes this test, once there is a p-value, and counts the earlier tests of the same cases.
     """
     arrays = {name: run_arrays(verdicts) for name, verdicts in runs.items()}
     judges = tuple(
@@ -98,7 +107,9 @@ def compare_on_test(
     )
     others = arrays | {name: run_arrays(verdicts) for name, verdicts in baselines.items() if name not in runs}
     comparisons = compare([(COMPILED, others.pop(COMPILED)), *others.items()], seed, more=paired_tests(objective))
-    outcome, summary = _outcome(comparisons, objective)
+    looks = count_looks() if count_looks and _has_p_value(comparisons, objective) else None
+    comparisons = _adjusted(comparisons, looks)
+    outcome, summary = _outcome(comparisons, objective, looks)
     unbeaten = [_unbeaten(comparison, objective) for comparison in comparisons if comparison.second in baselines]
     if any(unbeaten):
         summary += f"; not shown to be better than {', '.join(filter(None, unbeaten))}"
@@ -109,14 +120,40 @@ def compare_on_test(
         comparisons=comparisons,
         outcome=outcome,
         summary=summary,
+        looks=looks,
     )
 
 
-def _outcome(comparisons: Sequence[RunComparison], objective: Objective) -> tuple[Outcome, str]:
-    """The outcome of the decisive test and its summary."""
+def _has_p_value(comparisons: Sequence[RunComparison], objective: Objective) -> bool:
+    test = _decisive(comparisons, objective)
+    return test is not None and test.p is not None
+
+
+def _adjusted(comparisons: Sequence[RunComparison], looks: Looks | None) -> tuple[RunComparison, ...]:
+    """The comparisons with p-values adjusted for earlier looks.
+
+    The comparisons with baselines are adjusted like the decisive test: each claims that a judge is better, on the same
+    cases and as often.
+    """
+    number = looks.number if looks else 1
+
+    def adjusted(test: PairedTest) -> PairedTest:
+        return test if test.p is None else test.model_copy(update={"p_looks": adjusted_p(test.p, number)})
+
+    return tuple(
+        comparison.model_copy(update={"tests": tuple(map(adjusted, comparison.tests))}) for comparison in comparisons
+    )
+
+
+def _decisive(comparisons: Sequence[RunComparison], objective: Objective) -> PairedTest | None:
     comparison = next(comparison for comparison in comparisons if comparison.second == UNCOMPILED)
-    test = _test_named(comparison, objective.name)
-    if test is None or test.p is None or test.difference.value is None:
+    return _test_named(comparison, objective.name)
+
+
+def _outcome(comparisons: Sequence[RunComparison], objective: Objective, looks: Looks | None) -> tuple[Outcome, str]:
+    """The outcome of the decisive test and its summary."""
+    test = _decisive(comparisons, objective)
+    if test is None or test.p is None or test.p_looks is None or test.difference.value is None:
         return "inconclusive", (
             f"the test part is too small: on too few labelled cases {objective.name} is defined for both judges"
         )
@@ -128,7 +165,9 @@ def _outcome(comparisons: Sequence[RunComparison], objective: Objective) -> tupl
     summary = (
         f"{name} {difference.value:+.3f}{interval} against the uncompiled judge, n = {difference.n}, p = {test.p:.3g}"
     )
-    if test.p <= ALPHA and difference.value:
+    if looks is not None and looks.number > 1:
+        summary += f"; {looks.sentence}, adjusted p = {test.p_looks:.3g}"
+    if test.p_looks <= ALPHA and difference.value:
         return ("improved" if objective.gain(test) > 0 else "worse"), summary
     return "inconclusive", f"{summary}: no significant difference ({test.note})"
 
@@ -147,7 +186,7 @@ def _unbeaten(comparison: RunComparison, objective: Objective) -> str:
     if test is None:
         objective = OBJECTIVES.find(DEFAULTS["texts" if objective.kinds == TEXTS else "pairs"])
         metric, test = f" by {objective.name}", _test_named(comparison, objective.name)
-    is_beaten = test is not None and test.p is not None and test.p <= ALPHA and objective.gain(test) > 0
+    is_beaten = test is not None and test.p_looks is not None and test.p_looks <= ALPHA and objective.gain(test) > 0
     return "" if is_beaten else comparison.second + metric
 
 
@@ -156,7 +195,12 @@ def _none_if_nan(value: float) -> float | None:
 
 
 def training_record(
-    result: Result | None, certificate: Certificate | None, *, origin: Mapping[str, Any], spent: TotalCost
+    result: Result | None,
+    certificate: Certificate | None,
+    *,
+    origin: Mapping[str, Any],
+    spent: TotalCost,
+    looks: Sequence[Look] = (),
 ) -> dict[str, Any]:
     """The training record of a judge file, as JSON: the cases, the cost, and the test results.
 
@@ -164,6 +208,7 @@ def training_record(
         result: None for a judge whose compilation stopped before the test; its outcome is then "untested".
         origin: sizes of the parts, digest of the cases, seed.
         spent: by the whole compilation.
+        looks: this test and the earlier ones of the same cases.
     """
     record = {**origin, "spent": spent.model_dump(mode="json")}
     if result is None:
@@ -178,6 +223,7 @@ def training_record(
         "test": {judge.name: _recorded_measures(judge) for judge in result.judges},
         "baselines": [measure.model_dump(mode="json") for measure in result.reference_measures],
         "certificate": certificate.model_dump(mode="json") if certificate else None,
+        "looks": [look.model_dump() for look in looks],
     }
 
 

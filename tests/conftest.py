@@ -12,7 +12,7 @@ import pytest
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 # A fresh folder keeps answers of earlier runs out of the tests.
-for _variable in ("DSPY_CACHEDIR", "DICAST_ANSWERS"):
+for _variable in ("DSPY_CACHEDIR", "DICAST_ANSWERS", "DICAST_HISTORY"):
     _folder = Path(os.environ.get("TMPDIR", "/tmp")) / f"dicast-tests-{os.getpid()}" / _variable.lower()
     os.environ.setdefault(_variable, str(_folder))
 sys.path.insert(0, str(Path(__file__).parent / "support"))
@@ -22,6 +22,12 @@ sys.path.insert(0, str(Path(__file__).parent / "support"))
 def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """What fails is asked again after a millisecond, not after a second."""
     monkeypatch.setattr("dicast.engines.retries.FIRST_PAUSE", 0.001)
+
+
+@pytest.fixture(autouse=True)
+def empty_history(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test starts on a machine on which nothing was tested or checked before."""
+    monkeypatch.setenv("DICAST_HISTORY", str(tmp_path_factory.mktemp("history")))
 
 
 @pytest.fixture

@@ -10,11 +10,13 @@ from ..engines.models import withholding_keys
 from ..engines.pace import paced
 from ..errors import BudgetSpent, DeclarationError, RunError
 from ..judging import Judge, build
+from ..judging.judge_file import read
 from ..judging.registry import JUDGE_SUFFIX
 from ..judging.trust import admitted, remember_address
 from ..optimizers.compile import Compiled, Compiler, TooFewLabels
 from ..optimizers.compile_folder import is_compilation
 from ..optimizers.evidence import Interrupted, ProgressCallbacks
+from ..optimizers.looks import Look, read_looks
 from ..optimizers.recipe import Baseline, Recipe, read_recipe, recipe
 from ..paths import path_of
 from .case_source import Cases, case_source
@@ -125,6 +127,7 @@ def compile(
         compiler = Compiler(
             built, labelled, folder, chosen, baseline=baseline, workers=workers,
             budget=as_budget(budget), progress=ProgressCallbacks(progress.step, progress.verdict, stop),
+            looks=_looks_of_file(spec.name),
         )  # fmt: skip
     except TooFewLabels as error:
         return CompileRun(folder, "too few labels", str(error))
@@ -138,6 +141,11 @@ def compile(
         return CompileRun(folder, "budget", str(error), _save_best(compiler, path))
     compiled.save(path)
     return CompileRun(folder, "complete", "", path, compiled, _page(folder, progress))
+
+
+def _looks_of_file(judge: str) -> list[Look]:
+    """The tests that a judge file holds; none of any other judge."""
+    return read_looks(read(judge).training.get("looks")) if judge.endswith(JUDGE_SUFFIX) else []
 
 
 def _baseline(baseline: Baseline | None, judge: Judge) -> Judge | None:
