@@ -11,19 +11,18 @@ from numpy.typing import NDArray
 from ..stats import paired
 from ..stats.bias import repetition
 from ..stats.proportions import FEWEST, correlation
-from ..stats.resampling import bootstrap
+from .aspects import Strata, aspect_name, strata_of
 from .measure_factories import difference_measure, to_measure
 from .metrics.correlation import COEFFICIENTS
 from .minimum_detectable_effect import sensitivity
 from .results import PairedTest, RunComparison
-from .run_arrays import Codes, Floats, RunArrays
+from .run_arrays import Codes, Flags, RunArrays
+from .score_tests import known, mean_test, statistic_tests
 
 ALPHA = 0.05  # above this p-value the note says how many labels would show the difference
-EXCHANGES = 1000  # of the permutation tests of statistics of all cases together
 
 # further tests of two runs of the same cases, row by row, and a seed
 Tests = Callable[[RunArrays, RunArrays, int], Iterator[PairedTest]]
-Statistic = Callable[[NDArray[Any], NDArray[Any]], float]  # of (n,) outputs of a judge and (n,) of people
 
 
 def compare(
@@ -83,11 +82,12 @@ def _winner_tests(first: RunArrays, second: RunArrays, seed: int) -> Iterator[Pa
         return
     first, second, other = first.rows(labelled), second.rows(labelled), other[labelled]
     correct, other_correct = first.judge == first.human, other == first.human
-    yield _proportion_test("accuracy", correct, other_correct, first.group, seed)
+    strata = strata_of(first)
+    yield from _proportion_tests("accuracy", (correct, other_correct), first.group, strata, seed)
     both = (first.consistent >= 0) & (second.consistent >= 0) & (second.human >= 0)
     if both.any():
         sides = first.both_orders_correct[both], second.both_orders_correct[both]
-        yield _proportion_test("agreement", *sides, first.group[both], seed)
+        yield from _proportion_tests("agreement", sides, first.group[both], strata.part(both), seed)
     certain = ~np.isnan(first.certainty) & ~np.isnan(second.certainty)
     if certain.any():
         losses, other_losses = (
@@ -95,6 +95,17 @@ def _winner_tests(first: RunArrays, second: RunArrays, seed: int) -> Iterator[Pa
         )
         yield mean_test("Brier", losses, other_losses, first.group[certain], seed, "lower is better")
     yield _repetition(first.judge, other, len(first.labels) + len(second.labels), first.group, seed)
+
+
+def _proportion_tests(
+    name: str, sides: tuple[Flags, Flags], groups: Codes, strata: Strata, seed: int
+) -> Iterator[PairedTest]:  # fmt: skip
+    """The test of all cases, then of each aspect where there are several."""
+    first, second = sides
+    yield _proportion_test(name, first, second, groups, seed)
+    for aspect in strata.names if strata.several else ():
+        rows = strata.rows(aspect)
+        yield _proportion_test(aspect_name(name, aspect), first[rows], second[rows], groups[rows], seed)
 
 
 def _proportion_test(
@@ -110,42 +121,12 @@ def _proportion_test(
         name=name,
         difference=difference_measure(name, estimate, counts),
         discordant=(only_first, only_second),
-        p=_known(p),
+        p=known(p),
         note="McNemar, exact" if independent else "permutation of whole groups",
     )
     if p > ALPHA and only_first != only_second:
         return test.model_copy(update={"note": f"{test.note}; {_labels_needed(test)}"})
     return test
-
-
-def mean_test(name: str, first: Floats, second: Floats, groups: Codes, seed: int, description: str) -> PairedTest:
-    """The test of two means of one number per case, (n,) each."""
-    difference = to_measure(name, paired.difference(first, second, groups), description, null_value=0.0)
-    p = paired.permutation(first, second, groups, seed=seed)
-    return PairedTest(name=name, difference=difference, p=_known(p), note="permutation of whole groups")
-
-
-def statistic_test(
-    name: str, statistic: Statistic, sides: tuple[NDArray[Any], NDArray[Any]], people: NDArray[Any], groups: Codes,
-    seed: int, description: str,
-) -> PairedTest:  # fmt: skip
-    """The test of a statistic in [-1, 1] that only all cases together have.
-
-    Args:
-        sides: (n,) outputs of the two judges, on one scale; see `on_one_scale`.
-        people: (n,) human labels or scores.
-    """
-    first, second = sides
-    p = paired.permutation_statistic(
-        lambda side: statistic(side, people), first, second, groups, resamples=EXCHANGES, seed=seed
-    )
-
-    def difference(rows: NDArray[np.intp]) -> float:
-        return statistic(first[rows], people[rows]) - statistic(second[rows], people[rows])
-
-    estimate = bootstrap(difference, len(people), groups, seed=seed, bounds=(-2.0, 2.0))
-    measure = to_measure(name, estimate, description, null_value=0.0)
-    return PairedTest(name=name, difference=measure, p=_known(p), note="permutation of whole groups")
 
 
 def _labels_needed(test: PairedTest) -> str:
@@ -176,22 +157,13 @@ def _score_tests(first: RunArrays, second: RunArrays, seed: int) -> Iterator[Pai
     rated = ~(np.isnan(first.human_score) | np.isnan(first.score) | np.isnan(second.score))
     if rated.sum() < FEWEST:
         return
+    people, groups, strata = first.human_score[rated], first.group[rated], strata_of(first.rows(rated))
     for name in ("pearson", "spearman"):
-        sides = on_one_scale(name, first.score[rated], second.score[rated])
+        sides = first.score[rated], second.score[rated]
         description = f"difference of {COEFFICIENTS[name]} with human scores"
-        statistic = partial(correlation, name)
-        yield statistic_test(name, statistic, sides, first.human_score[rated], first.group[rated], seed, description)
-
-
-def on_one_scale(name: str, first: Floats, second: Floats) -> tuple[Floats, Floats]:
-    """Both sides on one scale, which the exchange of their outputs requires: ranks, or standard deviations for
-    Pearson's correlation."""
-    from scipy.stats import rankdata
-
-    if name != "pearson":
-        return rankdata(first), rankdata(second)
-    first, second = ((side - side.mean()) / (side.std() or 1.0) for side in (first, second))
-    return first, second
+        yield from statistic_tests(
+            name, partial(correlation, name), sides, people, groups, seed, description, strata=strata
+        )
 
 
 def recoded(run: RunArrays, labels: tuple[str, ...]) -> Codes:
@@ -199,7 +171,3 @@ def recoded(run: RunArrays, labels: tuple[str, ...]) -> Codes:
     names = {label: code for code, label in enumerate(labels)}
     codes = np.array([names.get(label, len(labels) + code) for code, label in enumerate(run.labels)] + [-1])
     return np.asarray(codes[run.judge], dtype=np.int64)
-
-
-def _known(p: float) -> float | None:
-    return None if math.isnan(p) else p

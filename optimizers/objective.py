@@ -14,9 +14,11 @@ import numpy as np
 
 from ..data import Case
 from ..errors import DeclarationError
-from ..evaluation.compare import Statistic, Tests, mean_test, on_one_scale, recoded, statistic_test
+from ..evaluation.aspects import mean_of_figures, strata_of
+from ..evaluation.compare import Tests, recoded
 from ..evaluation.results import PairedTest
 from ..evaluation.run_arrays import Floats, RunArrays
+from ..evaluation.score_tests import Statistic, mean_tests, statistic_test, statistic_tests
 from ..registry import Registry
 
 CaseKind = Literal["pairs", "texts", "choices"]
@@ -39,6 +41,8 @@ class Objective:
         uses_probabilities: whether it reads the judge's probabilities, not only its winners.
         case_values: of a mean: each scored verdict's number (n,), NaN where it has none.
         statistic: of a measure without per-case numbers: its value for the judge's and people's (n,) winners or scores.
+        by_aspect: the measure of each aspect of a run, NaN where it is not defined; of scores of texts the value is
+            the mean of these. None: the value is of all verdicts together.
     """
 
     name: str
@@ -49,6 +53,20 @@ class Objective:
     uses_probabilities: bool = False
     case_values: Callable[[RunArrays], Floats] | None = None
     statistic: Statistic | None = None
+    by_aspect: Callable[[RunArrays], dict[str, float]] | None = None
+
+    def value_as_of(self, run: RunArrays) -> Callable[[RunArrays], float]:
+        """The measure over exactly the aspects that it is defined on in this run, so that it can be compared with that
+        of a part of the run; NaN where one of them is not defined."""
+        if self.by_aspect is None:
+            return self.value
+        by_aspect, used = self.by_aspect, _defined(self.by_aspect(run))
+
+        def value(part: RunArrays) -> float:
+            figures = by_aspect(part)
+            return mean_of_figures({name: figures.get(name, math.nan) for name in used})
+
+        return value
 
     def is_better(self, value: float, than: float) -> bool:
         """Whether `value` is strictly better; any number is better than NaN."""
@@ -77,20 +95,25 @@ def mean_objective(
         case_values: the (n,) numbers of a run; NaN leaves a verdict out.
     """
 
-    def value(run: RunArrays) -> float:
+    kinds = frozenset(kinds)
+
+    def by_aspect(run: RunArrays) -> dict[str, float]:
         values = case_values(run)
-        known = values[~np.isnan(values)]
-        return float(known.mean()) if len(known) else math.nan
+        usable = ~np.isnan(values)
+        known = values[usable]
+        strata = strata_of(run, by_aspect=kinds == TEXTS).part(usable)
+        return strata.figures(lambda rows: float(known[rows].mean()))
 
     return Objective(
-        name, summary, value, greater_is_better, frozenset(kinds), uses_probabilities, case_values=case_values
-    )
+        name, summary, _mean_over(by_aspect), greater_is_better, kinds, uses_probabilities,
+        case_values=case_values, by_aspect=by_aspect if kinds == TEXTS else None,
+    )  # fmt: skip
 
 
 def statistic_objective(
     name: str, statistic: Statistic, *, summary: str, kinds: Iterable[CaseKind], greater_is_better: bool = True
 ) -> Objective:
-    """An objective in [-1, 1] of all verdicts together, such as a correlation.
+    """An objective in [-1, 1] of all verdicts together, such as a correlation; of scores the mean over aspects.
 
     Args:
         statistic: its value for the judge's (n,) and people's (n,) scores of texts, or codes of winners. The paired
@@ -98,14 +121,28 @@ def statistic_objective(
     """
     kinds = frozenset(kinds)
 
-    def value(run: RunArrays) -> float:
-        if kinds == TEXTS:
-            texts = run.rated
-            return statistic(texts.score, texts.human_score)
+    def by_aspect(run: RunArrays) -> dict[str, float]:
+        texts = run.rated
+        return strata_of(texts).figures(lambda rows: statistic(texts.score[rows], texts.human_score[rows]))
+
+    def of_winners(run: RunArrays) -> float:
         both = run.labelled
         return statistic(both.judge, both.human)
 
-    return Objective(name, summary, value, greater_is_better, kinds, statistic=statistic)
+    if kinds != TEXTS:
+        return Objective(name, summary, of_winners, greater_is_better, kinds, statistic=statistic)
+    return Objective(
+        name, summary, _mean_over(by_aspect), greater_is_better, kinds, statistic=statistic, by_aspect=by_aspect
+    )
+
+
+def _mean_over(by_aspect: Callable[[RunArrays], dict[str, float]]) -> Callable[[RunArrays], float]:
+    """The mean over the aspects on which the measure is defined; NaN if there is none."""
+    return lambda run: mean_of_figures(_defined(by_aspect(run)))
+
+
+def _defined(figures: dict[str, float]) -> dict[str, float]:
+    return {name: figure for name, figure in figures.items() if not math.isnan(figure)}
 
 
 def _plugin(name: str, loaded: Any) -> Objective:
@@ -173,8 +210,11 @@ def _test_of_means(
     ours, theirs = case_values(first), case_values(second)
     known = ~(np.isnan(ours) | np.isnan(theirs))
     if known.any():
-        sides = ours[known], theirs[known]
-        yield mean_test(objective.name, *sides, first.group[known], seed, _description(objective))
+        strata, groups = strata_of(first).part(known), first.group[known]
+        sides, pooled = (ours[known], theirs[known]), objective.by_aspect is None
+        yield from mean_tests(
+            objective.name, *sides, groups, seed, _description(objective), strata=strata, pooled=pooled
+        )
 
 
 def _test_of_winners(
@@ -193,9 +233,11 @@ def _test_of_scores(
     people = first.human_score
     known = ~(np.isnan(first.score) | np.isnan(second.score) | np.isnan(people))
     if known.any():
-        sides = on_one_scale(objective.name, first.score[known], second.score[known])
-        groups = first.group[known]
-        yield statistic_test(objective.name, statistic, sides, people[known], groups, seed, _description(objective))
+        sides, groups = (first.score[known], second.score[known]), first.group[known]
+        yield from statistic_tests(
+            objective.name, statistic, sides, people[known], groups, seed, _description(objective),
+            strata=strata_of(first).part(known),
+        )  # fmt: skip
 
 
 def _description(objective: Objective) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 
 from ...stats import agreement as tables
 from ...stats.resampling import bootstrap_table, mean
+from ..aspects import aspect_name, strata_of
 from ..measure_factories import clip_interval, proportion_measure, to_measure
 from ..metric import MetricOptions, register
 from ..results import ConfusionTable, LabelRow, Measure
@@ -18,7 +19,7 @@ A_TIE_B = (0, 2, 1)  # a pair's labels as a scale: a tie lies between
 
 @register("agreement")
 def accuracy(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
-    """Accuracy, over all labelled verdicts and over those that people do not call a tie."""
+    """Accuracy, over all labelled verdicts, over those that people do not call a tie, and of each aspect."""
     both = run.labelled
     if not both.n:
         return
@@ -27,6 +28,11 @@ def accuracy(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     if run.is_of_pairs and (untied := both.human != 2).any() and not untied.all():
         description = "over the cases that people do not call a tie"
         yield proportion_measure("accuracy without ties", hits[untied], both.group[untied], description)
+    strata = strata_of(both)
+    for aspect in strata.names if strata.several else ():
+        rows = strata.rows(aspect)
+        description = f"the verdict equals the human label, on the aspect {aspect}"
+        yield proportion_measure(aspect_name("accuracy", aspect), hits[rows], both.group[rows], description)
 
 
 @register("agreement")

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ...stats import association
+from ...stats.agreement import confusion
 from ...stats.proportions import FEWEST, correlation
 from ...stats.resampling import Estimate, bootstrap, bootstrap_table, mean
+from ..aspects import Strata, aspect_name, mean_estimate, mean_of_means, strata_of
 from ..measure_factories import clip_interval, proportion_measure, to_measure
 from ..metric import MetricOptions, register
 from ..results import Histogram, Measure, Stratum
@@ -20,24 +22,29 @@ SAMPLED_PAIRS = 200  # of texts, as in arXiv 2304.00723
 
 @register("correlation")
 def correlations(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
-    """Over all texts, within each input, and over pairs of texts; by aspect where there are several."""
+    """Over all texts, within each input, and over pairs of texts; the mean over aspects first, then each aspect."""
     texts = run.rated
-    for code, aspect in enumerate(texts.aspects):
-        part = texts.rows(texts.aspect == code)
+    strata = strata_of(texts)
+    if texts.n >= FEWEST:
+        yield from _of_texts(texts, strata, options.seed)
+    for aspect in strata.names if strata.several else ():
+        part = texts.rows(strata.codes == strata.names.index(aspect))
         if part.n >= FEWEST:
-            yield from _of_texts(part, options.seed, f" ({aspect})" if len(texts.aspects) > 1 else "")
+            yield from _of_texts(part, strata_of(part), options.seed, aspect)
 
 
 @register("correlation")
 def score_errors(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
-    """Error and leniency, where the judge and people use one scale."""
+    """Error and leniency, where the judge and people use one scale; the mean over aspects first, then each aspect."""
     texts = run.rated
-    if texts.n and run.score_scale is not None and run.score_scale == run.human_scale:
-        difference = texts.score - texts.human_score
-        error = clip_interval(mean(np.abs(difference), texts.group), 0, math.inf)
-        yield to_measure("error", error, "mean distance of the judge's score and the human score")
-        description = "judge's score less human score; 0 is no bias"
-        yield to_measure("leniency", mean(difference, texts.group), description, null_value=0.0)
+    if not texts.n or run.score_scale is None or run.score_scale != run.human_scale:
+        return
+    difference, strata = texts.score - texts.human_score, strata_of(texts)
+    yield from _errors(difference, texts.group, strata)
+    for aspect in strata.names if strata.several else ():
+        rows = strata.rows(aspect)
+        part = strata.alone(aspect)
+        yield from _errors(difference[rows], texts.group[rows], part, aspect)
 
 
 @register("correlation")
@@ -49,6 +56,14 @@ def pair_correlation(run: RunArrays, options: MetricOptions) -> Iterator[Measure
 def resampled_correlation(name: str, left: Floats, right: Floats, groups: Codes, seed: int) -> Estimate:
     """A correlation of (n,) points with its interval over groups."""
     return bootstrap(lambda rows: correlation(name, left[rows], right[rows]), len(left), groups, seed=seed)
+
+
+def mean_correlation(
+    name: str, left: Floats, right: Floats, groups: Codes, seed: int, strata: Strata
+) -> tuple[Estimate, str]:
+    """The mean over aspects of a correlation of (n,) points, with its interval over groups; words for its
+    description."""
+    return mean_estimate(strata, lambda rows: correlation(name, left[rows], right[rows]), groups, seed=seed)
 
 
 def strata(run: RunArrays, seed: int) -> tuple[Stratum, ...]:
@@ -73,37 +88,74 @@ def histograms(run: RunArrays) -> tuple[Histogram, ...]:
     return tuple(_histogram(whose, side) for whose, side in (("judge", texts.score), ("people", texts.human_score)))
 
 
-def _of_texts(texts: RunArrays, seed: int, suffix: str) -> Iterator[Measure]:
+def _of_texts(texts: RunArrays, strata: Strata, seed: int, aspect: str = "") -> Iterator[Measure]:
     judge, human, groups = texts.score, texts.human_score, texts.group
     for name, title in COEFFICIENTS.items():
-        estimate = resampled_correlation(name, judge, human, groups, seed)
+        estimate, words = mean_correlation(name, judge, human, groups, seed, strata)
         note = "" if not math.isnan(estimate.value) else "constant scores"
-        yield to_measure(f"{name}{suffix}", estimate, f"{title} of the judge's and human scores, over all texts", note)
-    inputs = association.sample_level(judge, human, groups)
-    if inputs.used > 1:
-        left = f"; {inputs.left_out:,} left out" if inputs.left_out else ""
-        for name, title in COEFFICIENTS.items():
-            description = f"{title} within each input, mean over {inputs.used:,}{left}"
-            yield to_measure(f"{name} by input{suffix}", mean(inputs.per_group[name]), description)
-    yield from _of_sampled_pairs(texts, seed, suffix)
+        description = f"{title} of the judge's and human scores, over all texts{words}"
+        yield to_measure(aspect_name(name, aspect), estimate, description, note)
+    yield from _within_inputs(texts, strata, aspect)
+    yield from _of_sampled_pairs(texts, strata, seed, aspect)
 
 
-def _of_sampled_pairs(texts: RunArrays, seed: int, suffix: str) -> Iterator[Measure]:
-    """Scores read as verdicts of pairs of texts that answer the same input."""
-    pairs = association.sampled_pairs(texts.human_score, texts.group, SAMPLED_PAIRS, seed)
-    if len(pairs) < FEWEST:
+def _within_inputs(texts: RunArrays, strata: Strata, aspect: str) -> Iterator[Measure]:
+    """Correlations within each input and aspect, their mean over the inputs, and the mean of these over aspects."""
+    parts = {name: strata.rows(name) for name in strata.names}
+    levels = {
+        name: association.sample_level(texts.score[rows], texts.human_score[rows], texts.group[rows])
+        for name, rows in parts.items()
+    }
+    levels = {name: level for name, level in levels.items() if level.used > 1}
+    if not levels:
         return
-    first, second = pairs.T
+    used, left = sum(level.used for level in levels.values()), sum(level.left_out for level in levels.values())
+    words = f"; {left:,} left out" if left else ""
+    inputs = np.concatenate([level.groups for level in levels.values()])
+    whose = Strata(tuple(levels), np.repeat(np.arange(len(levels)), [level.used for level in levels.values()]))
+    over = strata.words(tuple(levels))
+    for name, title in COEFFICIENTS.items():
+        values = np.concatenate([level.per_group[name] for level in levels.values()])
+        estimate = mean_of_means(whose, values, inputs) if whose.several else mean(values)
+        description = f"{title} within each input, mean over {used:,}{words}{over}"
+        yield to_measure(aspect_name(f"{name} by input", aspect), estimate, description)
+
+
+def _of_sampled_pairs(texts: RunArrays, strata: Strata, seed: int, aspect: str) -> Iterator[Measure]:
+    """Scores read as verdicts of pairs of texts that answer the same input and aspect."""
+    drawn = []
+    for name in strata.names:
+        rows = strata.rows(name)
+        pairs = association.sampled_pairs(texts.human_score[rows], texts.group[rows], SAMPLED_PAIRS, seed)
+        if len(pairs) >= FEWEST:
+            drawn.append((name, rows[pairs]))
+    if not drawn:
+        return
+    whose = Strata(tuple(name for name, _ in drawn), np.repeat(np.arange(len(drawn)), [len(p) for _, p in drawn]))
+    first, second = np.concatenate([pairs for _, pairs in drawn]).T
     human, judge = texts.human_score[first] - texts.human_score[second], texts.score[first] - texts.score[second]
-    estimate = bootstrap_table(
-        association.tau_of_table,
-        association.pair_codes(human),
-        association.pair_codes(judge),
-        3,
-        texts.group[first],
-        seed=seed,
-    )
-    yield to_measure(f"tau of pairs{suffix}", estimate, f"Kendall's tau-b over {len(pairs)} sampled pairs of one input")
+    sides, groups = (association.pair_codes(human), association.pair_codes(judge)), texts.group[first]
+    if whose.several:
+        estimate, _ = mean_estimate(whose, lambda rows: _tau(sides[0][rows], sides[1][rows]), groups, seed=seed)
+    else:
+        estimate = bootstrap_table(association.tau_of_table, *sides, 3, groups, seed=seed)
+    over = strata.words(whose.names)
+    description = f"Kendall's tau-b over {len(first)} sampled pairs of one input{over}"
+    yield to_measure(aspect_name("tau of pairs", aspect), estimate, description)
+
+
+def _tau(human: Codes, judge: Codes) -> float:
+    return float(association.tau_of_table(confusion(human, judge, 3)))
+
+
+def _errors(difference: Floats, groups: Codes, strata: Strata, aspect: str = "") -> Iterator[Measure]:
+    words = strata.words(strata.names)
+    error = clip_interval(mean_of_means(strata, np.abs(difference), groups), 0, math.inf)
+    description = f"mean distance of the judge's score and the human score{words}"
+    yield to_measure(aspect_name("error", aspect), error, description)
+    description = f"judge's score less human score; 0 is no bias{words}"
+    estimate = mean_of_means(strata, difference, groups)
+    yield to_measure(aspect_name("leniency", aspect), estimate, description, null_value=0.0)
 
 
 def _scored_pairs(run: RunArrays) -> RunArrays:

@@ -7,11 +7,12 @@ import numpy as np
 from ...stats import human_agreement as annotators
 from ...stats.proportions import FEWEST
 from ...stats.resampling import bootstrap, mean, proportion
+from ..aspects import Strata, aspect_name, strata_of
 from ..measure_factories import clip_interval, difference_measure, mean_proportion_measure, to_measure
 from ..metric import MetricOptions, register
 from ..results import Measure
-from ..run_arrays import RunArrays
-from .correlation import resampled_correlation
+from ..run_arrays import Codes, Floats, RunArrays
+from .correlation import mean_correlation
 
 
 @register("people")
@@ -59,16 +60,29 @@ def _third_person(run: RunArrays) -> Iterator[Measure]:
 
 @register("people")
 def human_ceiling_of_scores(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
-    """One annotator's scores against the mean of the others, and the judge's against the same means."""
+    """One annotator's scores against the mean of the others, and the judge's against the same means; the mean over
+    aspects first, then each aspect."""
     texts = run.rated
     left = annotators.leave_one_out_scores(texts.ratings)
     if len(left.item) < FEWEST:
         return
-    groups = texts.group[left.item]
+    item, strata = left.item, strata_of(texts).part(left.item)
     sides = {
         "human ceiling": (left.rating, "one annotator's score against the mean of the others', Spearman's rho"),
-        "judge as annotator": (texts.score[left.item], "the judge's score against the same means, Spearman's rho"),
+        "judge as annotator": (texts.score[item], "the judge's score against the same means, Spearman's rho"),
     }
     for name, (side, description) in sides.items():
-        estimate = resampled_correlation("spearman", side, left.others, groups, options.seed)
-        yield to_measure(name, estimate, description)
+        yield _ceiling(name, description, side, left.others, texts.group[item], strata, options.seed)
+    for aspect in strata.names if strata.several else ():
+        rows = strata.rows(aspect)
+        alone = strata.alone(aspect)
+        for name, (side, description) in sides.items():
+            part = side[rows], left.others[rows], texts.group[item][rows]
+            yield _ceiling(aspect_name(name, aspect), description, *part, alone, options.seed)
+
+
+def _ceiling(
+    name: str, description: str, side: Floats, others: Floats, groups: Codes, strata: Strata, seed: int
+) -> Measure:
+    estimate, words = mean_correlation("spearman", side, others, groups, seed, strata)
+    return to_measure(name, estimate, description + words)

@@ -171,7 +171,7 @@ class TrialRunner:
             cases=len(judged),
             scored=run.n,
             value=known(value),
-            units=self.schedule.contributions(run, self.objective.value),
+            units=self.schedule.contributions(run, self.objective.value_as_of(run)),
             calls=cost_per_verdict(costs, "calls"),
             tokens=known(cost_per_verdict(costs, "tokens")),
         )
