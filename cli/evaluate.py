@@ -38,18 +38,20 @@ WORST_FIRST = (FAIL, INCONCLUSIVE, 0)
 @options.min_coverage_option
 @options.json_option
 def command(
-    path: Path, against: tuple[Path, ...], where: dict[str, str], requirements: "list[Requirement]",
+    path: str, against: tuple[str, ...], where: dict[str, str], requirements: "list[Requirement]",
     min_coverage: float, cases_source: str | None, root: Path | None, as_json: bool, **values: Any,
 ) -> int:  # fmt: skip
     """Measure a run against people: every metric with its 95 % interval, n and meaning.
 
     RUN is a run folder of `dicast judge`, or a .jsonl file of another tool's verdicts (docs/measuring.md has the
-    fields). Exit 0, or as --require says; 3 when no case is scored, or fewer than --min-coverage.
+    fields), of several judges as in FILE.jsonl:judge=NAME. Exit 0, or as --require says; 3 when no case is scored, or
+    fewer than --min-coverage.
 
     \b
     Example:
       dicast evaluate runs/first
       dicast evaluate runs/fennec --against runs/first
+      dicast evaluate verdicts.jsonl:judge=gpt-4o --against verdicts.jsonl:judge=haiku
       dicast evaluate runs/first --require "accuracy>=0.7"
     """
     from .. import workflows
@@ -77,7 +79,7 @@ def command(
         options.print_json(dumped)
     else:
         parts = [
-            *render.evaluation(evaluation, of_run=path.is_dir()),
+            *render.evaluation(evaluation, of_run=runs[0].path.is_dir()),
             *(part for pair in comparisons for part in render.comparison(pair)),
         ]
         for part in parts:

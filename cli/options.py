@@ -133,8 +133,22 @@ class OutPath(click.Path):
         return super().convert(value, param, ctx) if str(value) else self.fail("the name is empty.", param, ctx)
 
 
+class RunPath(click.Path):
+    """A run that exists: a folder, a file, or rows of a file as in verdicts.jsonl:judge=gpt-4o."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from ..errors import RunError
+        from ..workflows.run_names import parse_run_name
+
+        try:
+            parse_run_name(str(value))
+        except RunError as error:
+            self.fail(str(error), param, ctx)
+        return str(value)
+
+
 FOLDER = OutPath(path_type=Path, file_okay=False)
-RUN = click.Path(path_type=Path, exists=True)
+RUN = RunPath(exists=True)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON to standard output.")
 lm_option = click.option(
     "--lm", help="provider/model for all stages, or role=provider/model,... [default: local/qwen2.5-coder-1.5b]"
@@ -229,7 +243,8 @@ measuring_options = together(
         multiple=True,
         callback=parse_where,
         metavar="FIELD=VALUE",
-        help="Of a .jsonl file of another tool's verdicts: only rows whose field has this value.",
+        help="Of a .jsonl file of another tool's verdicts: only rows whose field has this value. For one run alone: "
+        "FILE.jsonl:FIELD=VALUE.",
     ),
     click.option(
         "--threshold",

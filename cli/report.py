@@ -28,7 +28,7 @@ from . import options
 @options.measuring_options
 @options.json_option
 def command(
-    paths: tuple[Path, ...], out: Path, cases_source: str | None, root: Path | None, where: dict[str, str],
+    paths: tuple[str, ...], out: Path, cases_source: str | None, root: Path | None, where: dict[str, str],
     as_json: bool, **values: Any,
 ) -> int:  # fmt: skip
     """Write one self-contained page about runs: it opens offline, and can be sent to people.

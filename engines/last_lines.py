@@ -41,6 +41,11 @@ class LastLines:
             if key is None or self._last.get(key, number) == number:
                 yield number, line
 
+    def line_of(self, name: str) -> int | None:
+        """The number of the line that counts for this id; None: there is none."""
+        key = self._hash(name.encode())
+        return next((number for number, line in self if self._key(line) == key), None)
+
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         with self.path.open("rb") as file:
             for number, line in enumerate(file, start=1):
@@ -55,6 +60,10 @@ class LastLines:
                 name = str(json.loads(line)[self._name]).encode()
             except (ValueError, RecursionError, KeyError, TypeError, IndexError):
                 return None
+        return self._hash(name)
+
+    @staticmethod
+    def _hash(name: bytes) -> int:
         return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest())
 
 

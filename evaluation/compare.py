@@ -12,6 +12,7 @@ from ..stats import paired
 from ..stats.bias import repetition
 from ..stats.proportions import FEWEST, correlation
 from .aspects import Strata, aspect_name, strata_of
+from .join import join
 from .measure_factories import difference_measure, to_measure
 from .metrics.correlation import COEFFICIENTS
 from .minimum_detectable_effect import sensitivity
@@ -20,6 +21,7 @@ from .run_arrays import Codes, Flags, RunArrays
 from .score_tests import known, mean_test, statistic_tests
 
 ALPHA = 0.05  # above this p-value the note says how many labels would show the difference
+MOST_IDS = 10  # of the cases that only one run scored
 
 # further tests of two runs of the same cases, row by row, and a seed
 Tests = Callable[[RunArrays, RunArrays, int], Iterator[PairedTest]]
@@ -37,6 +39,9 @@ def compare(
 
     Returns:
         One comparison for each run but the first; p-values are adjusted over all of them together.
+
+    Raises:
+        DataError: an id is not the same case in two runs.
     """
     (name, first), *others = runs
     comparisons = [_compare((name, first), (other, second), seed, more) for other, second in others]
@@ -56,11 +61,9 @@ def _adjust(test: PairedTest, adjusted: Iterator[float]) -> PairedTest:
 def _compare(
     named_first: tuple[str, RunArrays], named_second: tuple[str, RunArrays], seed: int, more: Tests | None
 ) -> RunComparison:
-    (name, first), (other, second) = named_first, named_second
-    ids, other_ids = set(first.ids), set(second.ids)
-    first, second = (
-        run.rows(np.array([name in ids & other_ids for name in run.ids], dtype=bool)) for run in (first, second)
-    )
+    name, other = named_first[0], named_second[0]
+    joined = join([named_first, named_second])
+    (first, second), (only_first, only_second) = joined.runs, joined.unshared
     tests = (*_winner_tests(first, second, seed), *_score_tests(first, second, seed))
     if more is not None:
         tests = (*tests, *more(first, second, seed))
@@ -69,8 +72,10 @@ def _compare(
         first=name,
         second=other,
         cases=cases,
-        only_first=len(ids - other_ids),
-        only_second=len(other_ids - ids),
+        only_first=len(only_first),
+        only_second=len(only_second),
+        only_first_ids=only_first[:MOST_IDS],
+        only_second_ids=only_second[:MOST_IDS],
         tests=tests,
     )
 

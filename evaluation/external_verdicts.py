@@ -25,6 +25,7 @@ from ..data.lines import lines_of
 from ..data.rows import bad_row
 from ..errors import DataError
 from ..parsing import parse_object, shown
+from .repeated_verdicts import RepeatedRows
 
 LETTERS = ("a", "b", "tie")
 NAMES = ("judge", "setting")
@@ -91,20 +92,27 @@ class ExternalVerdict(BaseModel):
         return self
 
 
-def read_external_verdicts(path: Path, where: Mapping[str, str] | None = None) -> Iterator[Judged]:
-    """The verdicts of a file, one at a time.
+def read_external_verdicts(
+    path: Path, where: Mapping[str, str] | None = None, repeated: RepeatedRows | None = None
+) -> Iterator[Judged]:
+    """The verdicts of a file, one at a time; equal rows of one case count once.
 
     Args:
         where: only rows whose fields have these values.
+        repeated: counts the rows that are left out.
 
     Raises:
-        DataError: a row that is no verdict (file, line, field, value), or rows of several judges or settings.
+        DataError: a row that is no verdict (file, line, field, value), rows of several judges or settings, or different
+            rows of one case.
     """
-    yield from external_verdicts(str(path), lines_of(path), where)
+    yield from external_verdicts(str(path), lines_of(path), where, repeated)
 
 
 def external_verdicts(
-    source: str, lines: Iterable[str | bytes], where: Mapping[str, str] | None = None
+    source: str,
+    lines: Iterable[str | bytes],
+    where: Mapping[str, str] | None = None,
+    repeated: RepeatedRows | None = None,
 ) -> Iterator[Judged]:
     """The verdicts of JSON rows, one at a time.
 
@@ -112,10 +120,12 @@ def external_verdicts(
         source: what messages call the rows.
         lines: one row of JSON each.
         where: only rows whose fields have these values.
+        repeated: counts the rows that are left out.
 
     Raises:
         DataError: as of `read_external_verdicts`.
     """
+    repeated = repeated or RepeatedRows(source)
     names: dict[str, str] = {}
     kinds: dict[str, int] = {}
     for number, raw in enumerate(lines, start=1):
@@ -129,7 +139,23 @@ def external_verdicts(
                     f"{source} line {number}: the verdicts are {second}, those of line {line} {first}. Give "
                     "one file for each kind."
                 )
-            yield _judged(row)
+            judged = _judged(row)
+            if repeated.is_new(number, judged):
+                yield judged
+
+
+def values_of(path: Path, name: str) -> set[str]:
+    """The values that the rows of a file have in a field."""
+    rows = (parse_object(raw, str(path), advice="Give one verdict a line.", nan=True) for raw in lines_of(path) if raw)
+    return {str(row[name]) for row in rows if row.get(name) is not None}
+
+
+def line_of(path: Path, case_id: str, where: Mapping[str, str]) -> int | None:
+    """The line of a case in a file that was read before; None: there is none."""
+    for number, raw in enumerate(lines_of(path), start=1):
+        if raw.strip() and (row := _row(str(path), number, raw, where)) and _judged(row).case_id == case_id:
+            return number
+    return None
 
 
 def _row(source: str, number: int, raw: str | bytes, where: Mapping[str, str]) -> ExternalVerdict | None:
@@ -147,7 +173,8 @@ def _check_same(source: str, names: dict[str, str], row: ExternalVerdict) -> Non
         value = getattr(row, name)
         if names.setdefault(name, value) != value:
             raise DataError(
-                f"{source}: holds verdicts of {name} {names[name]!r} and {value!r}. Give --where {name}={value!r}"
+                f"{source}: holds verdicts of {name} {names[name]!r} and {value!r}. Give --where {name}={value!r}, or "
+                f"name one as in FILE.jsonl:{name}={value}"
             )
 
 

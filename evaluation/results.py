@@ -129,7 +129,7 @@ class Evaluation(Record):
     unscored: dict[str, int] = Field(default_factory=dict, description="reason: how many")
     noted: int = Field(default=0, description="verdicts with a note")
     note: str = Field(default="", description="one of the notes")
-    repeated: int = Field(default=0, description="lines left out because a later line is of the same case")
+    repeated: int = Field(default=0, description="lines left out because another line is of the same case")
     sections: dict[str, tuple[Measure, ...]] = Field(
         default_factory=dict, description="measures by section, in reading order; without sections that do not apply"
     )
@@ -182,4 +182,22 @@ class RunComparison(Record):
     cases: int = Field(description="labelled cases that both scored")
     only_first: int = Field(description="cases that only the first run scored")
     only_second: int = Field(description="cases that only the second run scored")
+    only_first_ids: tuple[str, ...] = Field(default=(), description="the first ten of them, in the order of ids")
+    only_second_ids: tuple[str, ...] = Field(default=(), description="the first ten of those of the second run")
     tests: tuple[PairedTest, ...] = Field(default=(), description="first run against second")
+
+
+def unshared_lines(comparison: RunComparison) -> list[str]:
+    """The cases that only one of two runs scored, a sentence for each run that has any."""
+    sides = (
+        (comparison.first, comparison.only_first, comparison.only_first_ids),
+        (comparison.second, comparison.only_second, comparison.only_second_ids),
+    )
+    return [
+        f"Only {name} scored {count:,} {'case' if count == 1 else 'cases'}: {', '.join(ids)}"
+        f"{', ...' if len(ids) < count else ''}."
+        if ids
+        else f"Only {name} scored {count:,} {'case' if count == 1 else 'cases'}."
+        for name, count, ids in sides
+        if count
+    ]

@@ -6,7 +6,7 @@ some tens of megabytes.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,7 @@ from ..data import Judged, Scores, Usage, Winner
 from ..data.case import Label
 from ..stats.agreement import ratio
 from .attribute_arrays import AttributeArrays, AttributeCoder
+from .case_table import CaseRecord, CaseTable
 from .evidence_arrays import (
     CorrectionArrays,
     FactorArrays,
@@ -50,7 +51,7 @@ class RunArrays:
     usage: Usage  # of all cases
     noted: int  # verdicts with a note
     note: str  # one of the notes: the first in alphabetical order
-    repeated: int  # lines that were left out for a later one of the same case
+    repeated: int  # lines that were left out because another line is of the same case
     score_scale: ScoreScale | None  # of the judge's scores, where it is always the same
     human_scale: ScoreScale | None  # of the human scores, where all are on one
     case_group: Codes  # (cases,) group of every case, scored or not, in the order of ids
@@ -83,6 +84,7 @@ class RunArrays:
     corrections: CorrectionArrays
     mass_read: MassArrays
     attributes: AttributeArrays
+    case_table: CaseTable  # of every case, scored or not
 
     @property
     def n(self) -> int:
@@ -143,7 +145,13 @@ class RunArrays:
         return ratio(table, table.sum(axis=1, keepdims=True))
 
 
-def run_arrays(verdicts: Iterable[Judged], score_scale: ScoreScale | None = None, *, repeated: int = 0) -> RunArrays:
+def run_arrays(
+    verdicts: Iterable[Judged],
+    score_scale: ScoreScale | None = None,
+    *,
+    repeated: int = 0,
+    place: Callable[[str], str] | None = None,
+) -> RunArrays:
     """Read verdicts, one at a time.
 
     Two human scores of a pair count as a label: the higher one wins, equal scores tie.
@@ -151,7 +159,11 @@ def run_arrays(verdicts: Iterable[Judged], score_scale: ScoreScale | None = None
     Args:
         verdicts: of cases with distinct ids, in any order.
         score_scale: lowest and highest score of the judge, where they are always the same.
-        repeated: lines that were left out for a later one of the same case.
+        repeated: lines that were left out because another line is of the same case.
+        place: where a case is written, for messages, as in "file.jsonl line 3".
+
+    Raises:
+        DataError: a case has several verdicts.
     """
     unscored, usage, rows, cases = (
         Counter[str](),
@@ -160,7 +172,9 @@ def run_arrays(verdicts: Iterable[Judged], score_scale: ScoreScale | None = None
         list[tuple[str, str, bool, tuple[int, ...]]](),
     )
     noted, note, coder = 0, "", AttributeCoder()
+    records = list[CaseRecord]()
     for judged in verdicts:
+        records.append(CaseRecord.of(judged))
         attributes = coder.codes(judged)
         cases.append((judged.case_id, judged.group or judged.case_id, judged.status == "scored", attributes))
         usage = usage + judged.usage
@@ -215,6 +229,7 @@ def run_arrays(verdicts: Iterable[Judged], score_scale: ScoreScale | None = None
         corrections=correction_arrays(row["corrections"] for row in rows),
         mass_read=mass_arrays(row["mass_read"] for row in rows),
         attributes=coder.arrays([row["attributes"] for row in rows], [attributes for *_, attributes in cases]),
+        case_table=CaseTable.of(records, place),
     )
 
 
@@ -261,7 +276,12 @@ def _labels(rows: Sequence[dict[str, Any]]) -> tuple[str, ...]:
         for name in (row["winner"], row["label"], *row["votes"], *(row["distribution"] or ()))
         if name is not None
     }
-    letters = PAIR if names & {"a", "b"} or names == {"tie"} else ()
+    return label_order(names)
+
+
+def label_order(names: Collection[str]) -> tuple[str, ...]:
+    """The labels of a run in which these names occur: a, b, tie when one of them is a letter; then indices in order."""
+    letters = PAIR if {"a", "b"} & set(names) or set(names) == {"tie"} else ()
     others = sorted((name for name in names if name not in letters), key=lambda name: (name == "tie", name.zfill(6)))
     return (*letters, *others)
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from ..evaluation.results import RunComparison
+from ..evaluation.results import RunComparison, unshared_lines
 from .formatting import format_p_value, readable
 from .run_sections import rows_of_tests
 
@@ -26,7 +26,8 @@ def comparisons(compared: Sequence[RunComparison]) -> str:
         for comparison, test, difference, interval in rows_of_tests(compared)
     ]
     heads = ["runs", "test", "difference", "95 %", "p", "p (Holm)", "n", "note"]
-    return "### Comparisons\n\n" + table(heads, rows) if rows else ""
+    lines = [escape(line) for comparison in compared for line in unshared_lines(comparison)]
+    return "\n\n".join(["### Comparisons", table(heads, rows), *lines]) if rows else ""
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

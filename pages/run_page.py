@@ -5,7 +5,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from ..evaluation.results import ConfusionTable, LabelRow, RunComparison
+from ..evaluation.results import ConfusionTable, LabelRow, RunComparison, unshared_lines
 from . import case_browser, markdown
 from .formatting import THIN, format_value
 from .html import render
@@ -52,6 +52,7 @@ def runs_html(runs: Sequence[RunReport], comparisons: Sequence[RunComparison] = 
         linked={part.key for part in shown} | {"cases"},
         charts=charts,
         tests=tests,
+        unshared=[line for comparison in comparisons for line in unshared_lines(comparison)],
         labelled=labelled,
         cases=disagreements,
         menus=case_browser.menus(disagreements),

@@ -8,9 +8,9 @@ from ..data import Judged
 from ..errors import DeclarationError, RunError
 from ..evaluation import evaluate as evaluate_arrays
 from ..evaluation import run_arrays
-from ..evaluation.external_verdicts import external_verdicts
+from ..evaluation.external_verdicts import external_verdicts, values_of
 from ..evaluation.metric import THRESHOLD
-from ..evaluation.repeated_verdicts import last_verdicts, repeated_cases
+from ..evaluation.repeated_verdicts import RepeatedRows
 from ..evaluation.results import Branch, Evaluation, Measure
 from ..evaluation.sections import section_title
 from ..parsing import parse_record_json
@@ -55,14 +55,14 @@ def evaluate(
     check_seed(seed)
     judge_systems = (judge_systems,) if isinstance(judge_systems, str) else tuple(judge_systems)
     if not isinstance(run, Run | str | Path):
-        return _evaluate_list(_verdicts(run, where), threshold=threshold, judge_systems=judge_systems, seed=seed)
+        return _evaluate_list(*_verdicts(run, where), threshold=threshold, judge_systems=judge_systems, seed=seed)
     run = open_run(run, where)
     if where:
         check_where([run])
     _check_systems(run, judge_systems)
     evaluation = evaluate_arrays(run.arrays, run.identity, threshold=threshold, judge_systems=judge_systems, seed=seed)
     if not evaluation.cases:
-        raise RunError(f"{run.path}: holds no verdict. Run dicast judge --out {run.path} first.")
+        raise RunError(_no_verdict(run))
     if texts:
         sections = evaluation.sections | {"explanations": _text_metrics(run, texts, cases, seed)}
         titles = evaluation.titles | {"explanations": section_title("explanations")}
@@ -70,18 +70,34 @@ def evaluate(
     return evaluation.model_copy(update={"branches": _branches(run, evaluation, seed)})
 
 
-def _verdicts(rows: Any, where: Mapping[str, str] | None) -> list[Judged]:
-    """The verdicts of a list or data frame: verdicts, dicts of verdicts, or rows of another tool's verdicts."""
+def _verdicts(rows: Any, where: Mapping[str, str] | None) -> tuple[list[Judged], int]:
+    """The verdicts of a list or data frame, and how many of its rows repeat another row.
+
+    The rows are verdicts, dicts of verdicts, or rows of another tool's verdicts.
+    """
     listed = list(rows_of(rows, "evaluate", "a run, its folder, a file, or a list of verdicts or dicts"))
     lines = [row if isinstance(row, Judged) else json_row("evaluate", n, row) for n, row in enumerate(listed, start=1)]
+    repeated = RepeatedRows("evaluate")
     if any(isinstance(row, Mapping) and "case_id" not in row for row in listed):
-        return list(external_verdicts("evaluate", map(str, lines), where))
-    return [
+        return list(external_verdicts("evaluate", map(str, lines), where, repeated)), repeated.count
+    verdicts = [
         line
         if isinstance(line, Judged)
         else parse_record_json(Judged, line, f"evaluate: row {number} is not a verdict", advice=ROWS_OF_A_RUN)
         for number, line in enumerate(lines, start=1)
     ]
+    distinct = [judged for number, judged in enumerate(verdicts, start=1) if repeated.is_new(number, judged)]
+    return distinct, repeated.count
+
+
+def _no_verdict(run: Run) -> str:
+    """That a run holds no verdict, and why that may be."""
+    if not run.where:
+        return f"{run.path}: holds no verdict. Run dicast judge --out {run.path} first."
+    fields = ", ".join(f"{name}={value}" for name, value in run.where.items())
+    values = {name: sorted(values_of(run.path, name)) for name in run.where}
+    known = "; ".join(f"{name}: {', '.join(some[:10]) or 'none'}" for name, some in values.items())
+    return f"{run.path}: no row has {fields}. Give values of its rows ({known})."
 
 
 def _check_systems(run: Run, systems: Sequence[str]) -> None:
@@ -96,11 +112,10 @@ def _check_systems(run: Run, systems: Sequence[str]) -> None:
             )
 
 
-def _evaluate_list(verdicts: list[Judged], **options: Any) -> Evaluation:
+def _evaluate_list(verdicts: list[Judged], repeated: int, **options: Any) -> Evaluation:
     if not verdicts:
         raise RunError("evaluate: there is no verdict. Give verdicts of a run.")
-    last, repeated = repeated_cases(verdicts)
-    arrays = run_arrays(last_verdicts(verdicts, last), repeated=repeated)
+    arrays = run_arrays(verdicts, repeated=repeated)
     identity = {"judge": "verdicts", "settings": {}, "lm": "unknown", "data": "memory"}
     return evaluate_arrays(arrays, identity, **options)
 

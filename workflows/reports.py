@@ -15,6 +15,7 @@ from .case_source import CaseSource
 from .comparisons import compare
 from .evaluations import evaluate
 from .progress import SILENT, Progress
+from .run_names import shown_name
 from .run_results import AnyRun, Run, check_where, listed_runs, open_run
 from .run_texts import named_source, texts_of
 
@@ -117,10 +118,10 @@ def write_compilation_page(folder: Path, out: Path | None = None, *, title: str 
 
 
 def run_names(runs: Sequence[AnyRun]) -> list[str]:
-    """The runs' folder names; whole paths where two are the same."""
-    paths = [run.path if isinstance(run, Run) else Path(run) for run in runs]
-    names = [path.name or str(path) for path in paths]
-    return names if len(set(names)) == len(names) else list(map(str, paths))
+    """The runs' names; with their whole paths where two are the same."""
+    opened = [open_run(run) for run in runs]
+    names = [run.name for run in opened]
+    return names if len(set(names)) == len(names) else [shown_name(run.path, run.where) for run in opened]
 
 
 def timestamp() -> str:

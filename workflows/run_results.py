@@ -12,12 +12,13 @@ from ..engines.batch import RunFolder, read_manifest, read_verdicts
 from ..engines.last_lines import LastLines
 from ..errors import DeclarationError, RunError
 from ..evaluation import RunArrays, run_arrays
-from ..evaluation.external_verdicts import read_external_verdicts
-from ..evaluation.repeated_verdicts import last_verdicts, repeated_cases
+from ..evaluation.external_verdicts import line_of, read_external_verdicts
+from ..evaluation.repeated_verdicts import RepeatedRows
 from ..evaluation.results import Evaluation
 from ..paths import path_of
 from .case_source import CaseSource
 from .coverage import Coverage
+from .run_names import parse_run_name, shown_name
 from .run_tables import flat_row
 
 Status = Literal["complete", "stopped", "budget"]
@@ -47,23 +48,22 @@ class Run:
 
     @property
     def name(self) -> str:
-        return self.path.name or str(self.path)
+        return shown_name(Path(self.path.name or str(self.path)), self.where)
 
     def __iter__(self) -> Iterator[Judged]:
-        """The verdicts with their human labels, one a case: the last one, where a case has several."""
+        """The verdicts with their human labels, one a case: the last one, where a case of a run folder has several."""
         if self.path.is_dir():
             return read_verdicts(self.path)
-        return last_verdicts(read_external_verdicts(self.path, self.where), self._repeated_cases[0])
-
-    @cached_property
-    def _repeated_cases(self) -> tuple[dict[int, int], int]:
-        return repeated_cases(read_external_verdicts(self.path, self.where))
+        return read_external_verdicts(self.path, self.where)
 
     @cached_property
     def repeated(self) -> int:
-        """Lines that do not count, because a later line is of the same case."""
+        """Lines that do not count, because another line is of the same case: a later one, or in a file an equal one."""
         if not self.path.is_dir():
-            return self._repeated_cases[1]
+            rows = RepeatedRows(str(self.path))
+            for _ in read_external_verdicts(self.path, self.where, rows):
+                pass
+            return rows.count
         folder = RunFolder(self.path)
         return LastLines(folder.verdicts, "case_id").repeated if folder.verdicts.exists() else 0
 
@@ -99,7 +99,16 @@ class Run:
     def arrays(self) -> RunArrays:
         """The verdicts as arrays for evaluation, read once."""
         scale = self.manifest.get("scale")
-        return run_arrays(self, tuple(scale) if scale else None, repeated=self.repeated)
+        return run_arrays(self, tuple(scale) if scale else None, repeated=self.repeated, place=self.place)
+
+    def place(self, case_id: str) -> str:
+        """Where the verdict of a case is written: file and line."""
+        if self.path.is_dir():
+            file = RunFolder(self.path).verdicts
+            line = LastLines(file, "case_id").line_of(case_id)
+        else:
+            file, line = self.path, line_of(self.path, case_id, self.where)
+        return f"{file} line {line}" if line else str(file)
 
     @cached_property
     def coverage(self) -> Coverage:
@@ -141,20 +150,19 @@ AnyRun = Run | str | Path
 
 
 def open_run(run: AnyRun, where: Mapping[str, str] | None = None) -> Run:
-    """The run of a folder or file.
+    """The run of a folder or file, or of some rows of a file, as in "verdicts.jsonl:judge=gpt-4o".
 
     Args:
-        where: of a .jsonl file of verdicts of another tool, only rows whose fields have these values.
+        where: of a .jsonl file of verdicts of another tool, only rows whose fields have these values; fields in the
+            name of the run count before these.
 
     Raises:
         RunError: there is no such folder or file.
     """
     if isinstance(run, Run):
         return run
-    path = path_of(run, "run")
-    if not path.exists():
-        raise RunError(f"{run}: there is no such run. Give a folder of dicast.run, or a .jsonl file of verdicts.")
-    return Run(path, where or {})
+    path, chosen = parse_run_name(str(path_of(run, "run")))
+    return Run(path, {**(where or {}), **chosen})
 
 
 def listed_runs(who: str, runs: Any) -> list[AnyRun]:

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...data.counting import cases_text
-from ...evaluation.results import Evaluation, Measure, RunComparison
+from ...evaluation.results import Evaluation, Measure, RunComparison, unshared_lines
 from ...evaluation.sections import section_title
 from .unscored import unscored_text, warning_lines
 
@@ -66,6 +66,8 @@ def comparison(result: RunComparison) -> Iterator[Any]:
     yield Text(
         f"\n{result.first} against {result.second}, on the {result.cases:,} labelled cases of both", style="bold"
     )
+    for line in unshared_lines(result):
+        yield Text(line)
     table = column_table("", "difference [95 % CI]", "n", "p", "p (Holm)", "description")
     for test in result.tests:
         measure = test.difference

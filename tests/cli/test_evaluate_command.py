@@ -120,7 +120,7 @@ def test_the_worst_requirement_decides(runs: Path) -> None:
         (("runs/first", "--texts", "bleu"), "no case has both a generated and a written text"),
         (("verdicts.jsonl",), "Give --where judge='jFalse'"),
         (("verdicts.jsonl", "--where", "judge"), "write FIELD=VALUE"),
-        (("verdicts.jsonl", "--where", "judge=none"), "holds no verdict"),
+        (("verdicts.jsonl", "--where", "judge=none"), "no row has judge=none"),
     ],
 )
 def test_what_cannot_be_measured_is_one_clear_line(

@@ -131,7 +131,7 @@ def test_repeated_lines_count_once_and_are_said(project, capsys):
 
 
 def test_rows_of_another_tool_count_once_a_case_and_aspect(project):
-    rows = [{"id": "1", "prediction": "a", "label": "b"}] * 59 + [{"id": "1", "prediction": "b", "label": "b"}]
+    rows = [{"id": "1", "prediction": "b", "label": "b"}] * 60
     rows += [{"id": "1", "prediction": "a", "label": "a", "aspect": aspect} for aspect in ("tone", "facts")]
     Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     for verdicts in ("rows.jsonl", rows):

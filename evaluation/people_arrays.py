@@ -1,0 +1,71 @@
+"""People's labels and the groups of joined runs: what one run lacks is taken from another."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .run_arrays import Codes, Flags, Floats, RunArrays, label_order
+
+OF_PEOPLE = (
+    "human", "votes", "vote_certainty", "human_difference", "human_score", "human_candidate_scores", "ratings",
+)  # fmt: skip
+
+
+def share_labels(runs: Sequence[RunArrays]) -> tuple[RunArrays, ...]:
+    """The runs, row by row of the same cases, each with the labels and groups that any of them has."""
+    runs = _with_groups(runs)
+    missing = [_unlabelled(run) for run in runs]
+    if all((rows == missing[0]).all() for rows in missing):
+        return tuple(runs)
+    labels = label_order({label for run in runs for label in run.labels})
+    runs = [recoded_run(run, labels) for run in runs]
+    people = runs[0]
+    for run in runs[1:]:
+        people = _filled(people, run)
+    return tuple(_filled(run, people) for run in runs)
+
+
+def recoded_run(run: RunArrays, labels: tuple[str, ...]) -> RunArrays:
+    """The same verdicts with codes of other labels, which include the run's own."""
+    if run.labels == labels:
+        return run
+    code = np.array([labels.index(label) for label in run.labels] + [-1], dtype=np.int64)
+    distribution = np.zeros((run.n, len(labels)))
+    distribution[:, code[:-1]] = run.distribution
+    distribution[np.isnan(run.distribution).any(axis=1)] = np.nan
+    codes = {name: code[getattr(run, name)] for name in ("judge", "human", "votes", "by_order")}
+    return replace(run, labels=labels, distribution=distribution, **codes)
+
+
+def _with_groups(runs: Sequence[RunArrays]) -> list[RunArrays]:
+    """The runs with the group that the first of them names, else with the case as its group; equal codes."""
+    codes: dict[str, int] = {}
+    group = np.zeros(runs[0].n, dtype=np.int64)
+    for row, name in enumerate(runs[0].ids):
+        named = next((named for run in runs if (named := run.case_table.by_id[name].group)), name)
+        group[row] = codes.setdefault(named, len(codes))
+    return [replace(run, group=group) for run in runs]
+
+
+def _unlabelled(run: RunArrays) -> Flags:
+    scores = np.isnan(run.human_score) & np.isnan(run.human_candidate_scores).all(axis=1)
+    return np.asarray((run.human < 0) & scores & (run.votes < 0).all(axis=1) & np.isnan(run.ratings).all(axis=1))
+
+
+def _filled(run: RunArrays, other: RunArrays) -> RunArrays:
+    """The run with people's labels of the other where it has none."""
+    missing = _unlabelled(run)
+    people: dict[str, Any] = {name: _choose(missing, getattr(other, name), getattr(run, name)) for name in OF_PEOPLE}
+    return replace(run, **people)
+
+
+def _choose(chosen: Flags, values: Codes | Floats, others: Codes | Floats) -> Codes | Floats:
+    """`values` where chosen, else `others`; two columns of unequal number are padded with missing values."""
+    if values.ndim == 1:
+        return np.where(chosen, values, others)
+    width = max(values.shape[1], others.shape[1])
+    missing = -1 if values.dtype == np.int64 else np.nan
+    wide = (np.pad(side, ((0, 0), (0, width - side.shape[1])), constant_values=missing) for side in (values, others))
+    return np.asarray(np.where(chosen[:, None], *wide))
