@@ -40,13 +40,16 @@ def recoded_run(run: RunArrays, labels: tuple[str, ...]) -> RunArrays:
 
 
 def _with_groups(runs: Sequence[RunArrays]) -> list[RunArrays]:
-    """The runs with the group that the first of them names, else with the case as its group; equal codes."""
-    codes: dict[str, int] = {}
-    group = np.zeros(runs[0].n, dtype=np.int64)
+    """The runs with the group and the aspect that the first of them names; equal codes. A case without a group is one."""
+    groups, aspects = dict[str, int](), dict[str, int]()
+    group, aspect = (np.zeros(runs[0].n, dtype=np.int64) for _ in range(2))
     for row, name in enumerate(runs[0].ids):
-        named = next((named for run in runs if (named := run.case_table.by_id[name].group)), name)
-        group[row] = codes.setdefault(named, len(codes))
-    return [replace(run, group=group) for run in runs]
+        records = [run.case_table.by_id[name] for run in runs]
+        group_name = next((record.group for record in records if record.group), name)
+        aspect_name = next((record.aspect for record in records if record.aspect), "")
+        group[row] = groups.setdefault(group_name, len(groups))
+        aspect[row] = aspects.setdefault(aspect_name, len(aspects))
+    return [replace(run, group=group, aspect=aspect, aspects=tuple(aspects)) for run in runs]
 
 
 def _unlabelled(run: RunArrays) -> Flags:
