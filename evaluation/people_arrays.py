@@ -40,7 +40,7 @@ def recoded_run(run: RunArrays, labels: tuple[str, ...]) -> RunArrays:
 
 
 def _with_groups(runs: Sequence[RunArrays]) -> list[RunArrays]:
-    """The runs with the group and the aspect that the first of them names; equal codes. A case without a group is one."""
+    """The runs with the group and aspect that the first of them names, in equal codes; else a case is a group."""
     groups, aspects = dict[str, int](), dict[str, int]()
     group, aspect = (np.zeros(runs[0].n, dtype=np.int64) for _ in range(2))
     for row, name in enumerate(runs[0].ids):
