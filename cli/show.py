@@ -21,15 +21,22 @@ Line = tuple[int, str, str]  # indentation, text, style
 
 
 @click.command("show")
-@click.argument("path", type=click.Path(path_type=Path), metavar="FILE")
+@click.argument("path", type=click.Path(path_type=Path), metavar="FILE", required=False)
+@click.option("--history", is_flag=True, help="Show the tests and checks that this machine has noted, and no file.")
 @options.json_option
-def command(path: Path, as_json: bool) -> None:
+def command(path: Path | None, history: bool, as_json: bool) -> None:
     """Show what a judge file has learnt: settings, changed instructions, demos, head, threshold, certificate.
 
     \b
     Example:
       dicast show tone.judge.json
+      dicast show --history
     """
+    if (path is None) != history:
+        raise click.UsageError("Give a judge file, or --history.")
+    if path is None:
+        _show_history(as_json)
+        return
     from ..judging.judge_summary import summarize_file
     from . import render
 
@@ -40,6 +47,21 @@ def command(path: Path, as_json: bool) -> None:
     for indent, text, style in _lines(summary):
         for line in text.split("\n"):
             render.console.print(Text(" " * indent + line, style), soft_wrap=True)
+
+
+def _show_history(as_json: bool) -> None:
+    """Print the tests of compilations, the oldest first."""
+    from ..optimizers.looks import ledger
+    from . import render
+
+    looks = ledger()
+    if as_json:
+        options.print_json({"tests": [look.model_dump() for look in looks]})
+        return
+    for look in looks:
+        render.console.print(Text(f"test {look.test[:8]}  {look.line}"), soft_wrap=True)
+    if not looks:
+        render.console.print("no test was noted on this machine", style="dim")
 
 
 def _lines(summary: "FileSummary") -> Iterator[Line]:
@@ -136,6 +158,10 @@ def _short_form(name: str, value: Any) -> Any:
     if name == "spent" and isinstance(value, Mapping) and isinstance(value.get("usage"), Mapping):
         calls, minutes = value["usage"].get("calls", 0), value.get("minutes", 0.0)
         return f"{calls:,} calls, {minutes:.1f} minutes"
+    if name == "looks" and isinstance(value, list):
+        from ..optimizers.looks import read_looks
+
+        return {f"test {number}": look.line for number, look in enumerate(read_looks(value), start=1)}
     return value[:12] if name == "cases" and isinstance(value, str) else value
 
 

@@ -18,6 +18,7 @@ from pydantic import Field, ValidationError
 
 from ..data import Case, Judged
 from ..data.case import Record
+from ..data.counting import cases_text
 from ..data.text_digest import case_text_digest
 from ..engines.history_file import add_to_history, read_history
 
@@ -38,6 +39,11 @@ class Look(Record):
     @property
     def digests(self) -> frozenset[str]:
         return frozenset(self.cases.split())
+
+    @property
+    def line(self) -> str:
+        """The look in words."""
+        return f"{self.date} {self.judge}, {self.objective} on {cases_text(len(self.digests))}"
 
 
 class EarlierLook(Record):

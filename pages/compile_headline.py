@@ -31,7 +31,13 @@ OUTCOMES: dict[str, tuple[Tone, str]] = {
 def compile_headline(compilation: Compilation) -> Headline:
     """The outcome, and the sentences that support it."""
     tone, words = OUTCOMES[compilation.result.outcome]
-    sentences = [_gain(compilation), _power(compilation), _spent(compilation), _cost_per_verdict(compilation)]
+    sentences = [
+        _gain(compilation),
+        _looks(compilation),
+        _power(compilation),
+        _spent(compilation),
+        _cost_per_verdict(compilation),
+    ]
     return Headline(tone, words, tuple(filter(None, sentences)))
 
 
@@ -80,6 +86,16 @@ def _gain(compilation: Compilation) -> str:
     p = format_p_value(test.p)
     p = f"p {p}" if p.startswith("<") else f"p = {p}"
     return f"On {difference.n:,} untouched test cases {sides}: {format_measure(difference)} ({interval}{p})."
+
+
+def _looks(compilation: Compilation) -> str:
+    """How often the test cases were tested before, and the adjusted p-value; empty at the first test."""
+    test, looks = compilation.result.decisive_test, compilation.result.looks
+    if test is None or looks is None or looks.number == 1:
+        return ""
+    p = format_p_value(test.p_looks)
+    sentence = looks.sentence
+    return f"{sentence[0].upper()}{sentence[1:]}: adjusted for this, p {p if p.startswith('<') else f'= {p}'}."
 
 
 def _value(measure: Measure | None) -> str:

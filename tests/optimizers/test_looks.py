@@ -9,11 +9,16 @@ from pathlib import Path
 import pytest
 from leaning_judge import Leaning, worlds
 
+from dicast.cli import ERROR, run
 from dicast.data import Case, Judged, Verdict
+from dicast.judging import build
 from dicast.judging.judge import Judge
+from dicast.judging.judge_file import save
 from dicast.optimizers.compile import Compiled, Compiler
+from dicast.optimizers.compile_folder import read_compilation
 from dicast.optimizers.looks import Look, ledger, look_at, note_look, ordinal
 from dicast.optimizers.recipe import Recipe
+from dicast.pages.compile_headline import compile_headline
 from dicast.stats.repeated_looks import adjusted_p
 
 PLAIN = Recipe(trials=0, baseline=None)
@@ -180,6 +185,25 @@ def test_a_judge_file_carries_the_looks_of_its_cases(tmp_path: Path, monkeypatch
     again = Compiler(Leaning(), cases, tmp_path / "again", given, looks=known).run()
     assert again.result.looks is not None
     assert again.result.looks.number == 2
+
+
+def test_the_page_and_the_file_say_how_often_the_cases_were_tested(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cases = worlds(80)
+    for seed in (1, 2):
+        found = compiled(Leaning(), cases, tmp_path / str(seed), PLAIN.model_copy(update={"seed": seed}))
+    sentence = compile_headline(read_compilation(tmp_path / "2")).sentences[1]
+    assert found.result.looks is not None
+    assert found.result.looks.sentence.capitalize() in sentence
+    save(build("direct"), tmp_path / "x.judge.json", training=found.training, lm="openai/small")
+    assert run(["show", str(tmp_path / "x.judge.json")]) == 0
+    shown = capsys.readouterr().out
+    lines = [look.line for look in ledger()]
+    assert all(f"test {number}: {line}" in shown for number, line in enumerate(lines, start=1))
+    assert run(["show", "--history"]) == 0
+    assert all(line in capsys.readouterr().out for line in lines[:1])
+    assert run(["show"]) == ERROR
 
 
 def test_ordinals_read_as_words_up_to_ten() -> None:
