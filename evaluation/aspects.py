@@ -45,7 +45,7 @@ class Strata:
         """The strata of some cases: where a mask, (n,), is true, or at these positions."""
         return _strata(self.names, self.codes[chosen])
 
-    def alone(self, name: str) -> "Strata":
+    def only(self, name: str) -> "Strata":
         """The strata of the cases of one aspect: only this one."""
         return self.part(self.rows(name))
 

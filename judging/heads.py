@@ -2,19 +2,20 @@
 
     pair     ordered logit with symmetric thresholds (Rao & Kupper 1967): margin m = w.x over odd features, threshold
              t = exp(v.z) over even ones, P(a) = s(m - t), P(b) = s(-m - t), the rest is a tie
-    score    w.x on the human scale, with isotonic regression where that helped
+    score    w.x on the human scale, with isotonic regression where that helped; of several aspects with an intercept or
+             a model for each where that helped
     choice   softmax of w.x over the options (conditional logit, McFadden 1974)
 
 A head is applied after the judge and needs no call. The verdict of a swapped pair is the swapped verdict, bit for bit.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from ..data import Case, Verdict
 from ..data.case import MOST_SCORE, Letter, Record
@@ -104,28 +105,85 @@ class PairHead(_WeightedHead):
         return f"{100 * math.tanh(_threshold(log_t) / 2):.3g} % of {which}"
 
 
+class AspectModel(Record):
+    """The model of the texts of one aspect: linear, mapped by the knots and clipped to the human scale."""
+
+    model_config = ConfigDict(allow_inf_nan=False)  # beside those of Record
+
+    n: int = Field(default=0, description="labelled cases of the aspect")
+    weights: dict[str, Bounded] = Field(default={}, description="feature name -> weight, per unit of the feature")
+    intercept: Bounded = Field(description="constant of the linear model")
+    knots: Knots = Field(default=(), description="points of a piecewise linear map of the score")
+    lo: Bounded = Field(description="lowest score of the human scale")
+    hi: Bounded = Field(description="highest score of the human scale")
+
+
 class ScoreHead(_WeightedHead):
-    """A head for single texts: a linear model of the score, mapped by the knots and clipped to the human scale."""
+    """A head for single texts: a linear model of the score, one for all texts or one for each aspect.
+
+    Where there are models of aspects, that of the head itself is for texts of an aspect that was not in training: their
+    common weights, with the mean intercept.
+    """
 
     kind: Literal["score"] = "score"
     intercept: Bounded = Field(description="constant of the linear model")
     knots: Knots = Field(default=(), description="points of a piecewise linear map of the score")
     lo: Bounded = Field(description="lowest score of the human scale")
     hi: Bounded = Field(description="highest score of the human scale")
+    aspects: dict[str, AspectModel] = Field(
+        default={}, description="the model of each aspect, empty name: of cases without; empty: one model for all"
+    )
+
+    @model_serializer(mode="wrap")
+    def _without_empty_aspects(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = serialize(self)
+        if not self.aspects:
+            fields.pop("aspects", None)  # so that digests of heads without aspects stay those of earlier versions
+        return fields
 
     def __call__(self, case: Case, verdict: Verdict) -> Verdict:
-        """The verdict with the score on the human scale, without a certainty."""
+        """The verdict with the score on the human scale, without a certainty; an aspect that was not in training gets
+        the common model, and a note.
+
+        Raises:
+            DeclarationError: an aspect that was not in training, where those of training are on several scales.
+        """
         if not _applies("single text", case, verdict, len(case.candidates) == 1):
             return verdict
-        score = self.intercept + weighted_sum(self.weights, impute(text_features(case, verdict), self.weights))
-        if self.knots:
-            score = interpolate(score, self.knots)
-        score = min(max(score, self.lo), self.hi)
-        return verdict.model_copy(update={"scores": (score,), "distribution": None, "certainty": None})
+        model, notes = self.model_of(case.aspect), verdict.notes
+        if self.aspects and model is self:
+            notes = (*notes, self._note(case))
+        score = model.intercept + weighted_sum(model.weights, impute(text_features(case, verdict), model.weights))
+        if model.knots:
+            score = interpolate(score, model.knots)
+        score = min(max(score, model.lo), model.hi)
+        update = {"scores": (score,), "distribution": None, "certainty": None, "notes": notes}
+        return verdict.model_copy(update=update)
+
+    def model_of(self, aspect: str | None) -> "AspectModel | ScoreHead":
+        """The model that scores texts of an aspect: of the aspect if it was in training, else the head's."""
+        return self.aspects.get(aspect or "", self)
 
     def describe(self) -> list[tuple[str, str]]:
         rows = [*super().describe(), ("scale", f"{self.lo:g}..{self.hi:g}, from {self.intercept:.3g}")]
-        return [*rows, *([("isotonic", f"{len(self.knots)} knots")] if self.knots else [])]
+        rows += [("isotonic", f"{len(self.knots)} knots")] if self.knots else []
+        return [*rows, *(row for name, model in sorted(self.aspects.items()) for row in _described(name, model))]
+
+    def _note(self, case: Case) -> str:
+        aspect = f"the aspect {case.aspect!r}" if case.aspect else "a case without an aspect"
+        if len({(model.lo, model.hi) for model in self.aspects.values()}) > 1:
+            names = ", ".join(filter(None, sorted(self.aspects)))
+            raise DeclarationError(
+                f"head of a single text: case {case.id!r} is of {aspect}, which was not in training, and the aspects "
+                f"{names} are on several scales. Compile a judge with labels of this aspect."
+            )
+        return f"the head was not fitted to {aspect}; the common model of the other aspects scored it"
+
+
+def _described(aspect: str, model: AspectModel) -> Iterator[tuple[str, str]]:
+    weights = ", ".join(f"{name} {weight:+.3g}" for name, weight in sorted(model.weights.items()))
+    words = f"{weights or 'no feature'}, from {model.intercept:.3g}, {model.lo:g}..{model.hi:g}, of {model.n} labels"
+    yield f"aspect {aspect}" if aspect else "no aspect", words + (f", {len(model.knots)} knots" if model.knots else "")
 
 
 class ChoiceHead(_WeightedHead):

@@ -43,7 +43,7 @@ def score_errors(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     yield from _errors(difference, texts.group, strata)
     for aspect in strata.names if strata.several else ():
         rows = strata.rows(aspect)
-        part = strata.alone(aspect)
+        part = strata.only(aspect)
         yield from _errors(difference[rows], texts.group[rows], part, aspect)
 
 

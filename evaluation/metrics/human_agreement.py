@@ -75,10 +75,10 @@ def human_ceiling_of_scores(run: RunArrays, options: MetricOptions) -> Iterator[
         yield _ceiling(name, description, side, left.others, texts.group[item], strata, options.seed)
     for aspect in strata.names if strata.several else ():
         rows = strata.rows(aspect)
-        alone = strata.alone(aspect)
+        part_strata = strata.only(aspect)
         for name, (side, description) in sides.items():
             part = side[rows], left.others[rows], texts.group[item][rows]
-            yield _ceiling(aspect_name(name, aspect), description, *part, alone, options.seed)
+            yield _ceiling(aspect_name(name, aspect), description, *part, part_strata, options.seed)
 
 
 def _ceiling(

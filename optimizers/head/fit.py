@@ -50,7 +50,9 @@ class HeadCandidate(Record):
     """A candidate head and its loss."""
 
     name: str = Field(description="features, penalty and form")
-    loss: float = Field(description="mean cross-fitted loss: nats, or squared points for scores")
+    loss: float = Field(
+        description="mean cross-fitted loss: nats, or squared points for scores, where aspects count equally"
+    )
     standard_error: float = Field(description="of the loss, by whole groups")
     chosen: bool = Field(default=False, description="whether it became the head")
 

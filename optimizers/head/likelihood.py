@@ -195,16 +195,47 @@ def fit_choices(
 def fit_squares(x: Floats, y: Floats, chosen: Flags, *, penalty: float, bounded: Flags) -> tuple[Floats, Floats]:
     """The (s,) intercepts and (s, p) ridge weights of the (n, p) features x for the (n,) scores y."""
     (mean, spread), (level, _) = moments(x, chosen), moments(y[:, None], chosen)
-    centred = (x - mean[:, None, :]) * chosen[..., None]
-    gram = np.einsum("snp,snq->spq", centred, centred) + (penalty * np.square(spread))[..., None] * np.eye(x.shape[1])
+    w = _squares(x - mean[:, None, :], y, spread, chosen, penalty, bounded)
+    return level[:, 0] - (mean * w).sum(axis=1), w
+
+
+def fit_squares_within(
+    x: Floats, y: Floats, strata: NDArray[np.int64], chosen: Flags, *, penalty: float, bounded: Flags
+) -> tuple[Floats, Floats]:
+    """The (s, k) intercepts of the strata 0..k-1 and their common (s, p) ridge weights; NaN for a stratum without rows.
+
+    Args:
+        x: (n, p).
+        y: (n,).
+        strata: (n,) codes.
+        chosen: (s, n).
+    """
+    rows = chosen[:, None, :] & (strata == np.arange(int(strata.max()) + 1)[:, None])  # (s, k, n)
+    counts = rows.sum(axis=2)
+    sizes = np.where(counts, counts, np.nan)
+    means, levels = np.einsum("skn,np->skp", rows, x) / sizes[..., None], np.einsum("skn,n->sk", rows, y) / sizes
+    centred = np.where(chosen[..., None], x - means[:, strata], 0.0)
+    spread = np.sqrt(np.square(centred).sum(axis=1) / chosen.sum(axis=1)[:, None])
+    size = np.abs(np.where(chosen[..., None], x, 0.0)).max(axis=1, initial=0.0)
+    spread = np.where(spread <= CONSTANT * np.maximum(1.0, size), 1.0, spread)
+    w = _squares(centred, y, spread, chosen, penalty, bounded)
+    return levels - np.einsum("skp,sp->sk", means, w), w
+
+
+def _squares(
+    centred: Floats, y: Floats, spread: Floats, chosen: Flags, penalty: float, bounded: Flags
+) -> Floats:  # fmt: skip
+    """The (s, p) ridge weights of (s, n, p) features of mean 0."""
+    centred = centred * chosen[..., None]
+    gram = np.einsum("snp,snq->spq", centred, centred)
+    gram = gram + (penalty * np.square(spread))[..., None] * np.eye(centred.shape[2])
     cross = np.einsum("snp,n->sp", centred, y)
 
     def objective(w: Floats) -> tuple[Floats, Floats, Floats]:
         slope = (gram @ w[..., None])[..., 0] - cross
         return (w * (slope - cross)).sum(axis=1) / 2, slope, gram
 
-    w = minimised(objective, np.zeros(cross.shape), np.where(bounded, LEAST / spread, -np.inf))
-    return level[:, 0] - (mean * w).sum(axis=1), w
+    return minimised(objective, np.zeros(cross.shape), np.where(bounded, LEAST / spread, -np.inf))
 
 
 def minimised(objective: PenalisedLoss, start: Floats, least: Floats) -> Floats:

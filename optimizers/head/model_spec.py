@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,9 @@ from numpy.typing import NDArray
 from ...data import Case
 
 Floats = NDArray[np.float64]
+ByAspect = Literal["one", "intercepts", "each"]
+MODELS: tuple[ByAspect, ...] = get_args(ByAspect)
+ASPECT_WORDS = {"intercepts": "an intercept for each aspect", "each": "a model for each aspect"}
 PENALTIES = (1.0, 10.0, 100.0)  # precision of the prior of a standardised weight; a single feature has the first
 SAME = 1e-9  # columns this close to proportional are one feature
 
@@ -22,6 +26,7 @@ class HeadSpec:
         penalty: the prior precision of the features' weights.
         by_case: whether the tie threshold depends on the case, by even features.
         isotonic: whether an isotonic calibration follows the linear part.
+        aspects: of several aspects: one model for all, a model with an intercept for each, or a model for each.
     """
 
     name: str
@@ -29,17 +34,19 @@ class HeadSpec:
     penalty: float
     by_case: bool = False
     isotonic: bool = False
+    aspects: ByAspect = "one"
 
     def __str__(self) -> str:
         parts = [self.name, *([f"penalty {self.penalty:g}"] if len(self.features) > 1 else [])]
+        parts += [ASPECT_WORDS[self.aspects]] if self.aspects != "one" else []
         return ", ".join(
             [*parts, *(["ties by case"] if self.by_case else []), *(["isotonic"] if self.isotonic else [])]
         )
 
     @property
-    def complexity(self) -> tuple[int, bool, bool, float]:
+    def complexity(self) -> tuple[int, int, bool, bool, float]:
         """A sort key: the simplest candidate first."""
-        return len(self.features), self.by_case, self.isotonic, -self.penalty
+        return len(self.features), MODELS.index(self.aspects), self.by_case, self.isotonic, -self.penalty
 
 
 def label_indicators(cases: Sequence[Case], labels: Sequence[str]) -> Floats:
