@@ -210,6 +210,9 @@ class Judged(Verdict):
     systems: tuple[ModelText | None, ...] = Field(
         default=(), description="the candidates' systems; empty: none is known"
     )
+    options: Annotated[int, Field(ge=2, le=10**12)] | None = Field(
+        default=None, description="how many candidates there were, where lengths and systems do not say it"
+    )
     lengths: tuple[Annotated[int, Field(ge=0, le=10**12)], ...] = Field(
         default=(), description="the candidates' characters"
     )

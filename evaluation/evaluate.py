@@ -41,7 +41,7 @@ def evaluate(
         signature=signature_line(identity, run.cases),
         judge=identity["judge"],
         cases=run.cases,
-        scored=run.n,
+        scored=int(run.case_scored.sum()),
         labelled=run.labelled.n + run.rated.n,
         groups=len(set(run.group.tolist())),
         unscored=dict(sorted(run.unscored.items())),

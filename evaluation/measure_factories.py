@@ -3,9 +3,10 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from ..stats.resampling import Estimate, Groups, mean, proportion
+from ..stats.resampling import Estimate, Groups, group_codes, mean, proportion
 from .results import Measure
 
 
@@ -37,10 +38,17 @@ def proportion_measure(
     """The proportion of cases that are hits.
 
     Args:
-        hits: (n,) truth values.
+        hits: (n,) truth values; or (n, m) of m answers of each case, which are of its group and count 1 / m each.
         groups: (n,) the group of each case.
     """
-    return to_measure(name, proportion(hits, groups), description, note, null_value=null_value, is_proportion=True)
+    answers = np.asarray(hits, dtype=np.bool_)
+    if answers.ndim == 2:
+        codes, _ = group_codes(groups, len(answers))
+        estimate = proportion(answers.ravel(), np.repeat(codes, answers.shape[1]))
+        estimate = replace(estimate, n=len(answers))
+    else:
+        estimate = proportion(answers, groups)
+    return to_measure(name, estimate, description, note, null_value=null_value, is_proportion=True)
 
 
 def mean_proportion_measure(name: str, proportions: ArrayLike, groups: Groups, description: str) -> Measure:

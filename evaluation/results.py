@@ -52,7 +52,9 @@ class ConfusionTable(Record):
     """How often the judge says the column's label where people say the row's."""
 
     labels: tuple[str, ...] = Field(description="a, b, tie; for choices the indices")
-    counts: tuple[tuple[int, ...], ...] = Field(description="(labels, labels), rows people, columns the judge")
+    counts: tuple[tuple[int | float, ...], ...] = Field(
+        description="(labels, labels), rows people, columns the judge; halves where each order counts by one half"
+    )
 
 
 class LabelRow(Record):
@@ -62,8 +64,8 @@ class LabelRow(Record):
     precision: float | None = Field(description="correct verdicts of those that name the label")
     recall: float | None = Field(description="correct verdicts of the cases of the label")
     f1: float | None = Field(description="harmonic mean of precision and recall")
-    support: int = Field(description="cases that people give the label")
-    predicted: int = Field(description="cases that the judge gives the label")
+    support: int | float = Field(description="cases that people give the label")
+    predicted: int | float = Field(description="cases that the judge gives the label")
 
 
 class Bin(Record):

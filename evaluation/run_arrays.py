@@ -28,6 +28,7 @@ from .evidence_arrays import (
     factors_of,
     mass_arrays,
 )
+from .verdict_rules import AS_THE_RUN_HAS_IT, NO_ANSWER, VerdictRules, answers_of, is_wrong, mark_unread, merged_verdict
 
 Codes = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -62,6 +63,8 @@ class RunArrays:
     aspect: Codes
     aspects: tuple[str, ...]
     judge: Codes
+    answers: Codes  # (n, m): what counts as the verdict, each by 1/m: the judge's code, or those of both orders
+    options: Floats  # candidates of a pair or choice; NaN where the run does not say
     human: Codes
     certainty: Floats
     distribution: Floats  # (n, labels); rows of NaN where the judge gave none
@@ -122,6 +125,11 @@ class RunArrays:
         """The single texts that both the judge and people scored."""
         return self.rows(~np.isnan(self.score) & ~np.isnan(self.human_score))
 
+    @property
+    def in_both_orders(self) -> Flags:
+        """(n,) whether both orders have a winner, or count as one that is wrong."""
+        return np.asarray((self.by_order >= 0).all(axis=1), dtype=np.bool_)
+
     @cached_property
     def with_certainty(self) -> "RunArrays":
         """The labelled verdicts that state a certainty."""
@@ -151,6 +159,7 @@ def run_arrays(
     *,
     repeated: int = 0,
     place: Callable[[str], str] | None = None,
+    rules: VerdictRules = AS_THE_RUN_HAS_IT,
 ) -> RunArrays:
     """Read verdicts, one at a time.
 
@@ -161,10 +170,12 @@ def run_arrays(
         score_scale: lowest and highest score of the judge, where they are always the same.
         repeated: lines that were left out because another line is of the same case.
         place: where a case is written, for messages, as in "file.jsonl line 3".
+        rules: how two orders make a verdict, and how a verdict without an answer counts.
 
     Raises:
         DataError: a case has several verdicts.
     """
+    unread = list[dict[str, Any]]()
     unscored, usage, rows, cases = (
         Counter[str](),
         Usage(),
@@ -181,9 +192,15 @@ def run_arrays(
         if judged.notes:
             noted, note = noted + 1, min([*([note] if note else []), *judged.notes])
         if judged.status == "scored":
-            rows.append(_row(judged) | {"attributes": attributes})
+            rows.append(_row(merged_verdict(judged, rules.merge)) | {"attributes": attributes})
         else:
             unscored[judged.reason or judged.status] += 1
+            if is_wrong(judged, rules):
+                unread.append(_row(judged) | {"attributes": attributes, "winner": NO_ANSWER})
+    if any(row["winner"] is not None or row["label"] is not None for row in (*rows, *unread)):
+        rows += unread
+    if rules.unreadable == "wrong":
+        mark_unread(rows, rules.merge)
     cases.sort()
     rows.sort(key=lambda row: row["id"])
     labels = _labels(rows)
@@ -207,6 +224,8 @@ def run_arrays(
         aspect=_codes(aspects.code(row["aspect"] or "") for row in rows),
         aspects=tuple(aspects),
         judge=_codes(code.get(row["winner"], -1) for row in rows),
+        answers=_padded_codes([[code.get(name or "", -1) for name in answers_of(row, rules.merge)] for row in rows], 1),
+        options=_floats(row["options"] for row in rows),
         human=_codes(code.get(row["label"], -1) for row in rows),
         certainty=_floats(row["certainty"] for row in rows),
         distribution=_matrix([_probabilities(row["distribution"], labels) for row in rows], len(labels)),
@@ -262,6 +281,7 @@ def _row(judged: Judged) -> dict[str, Any]:
         "length_difference": judged.lengths[0] - judged.lengths[1] if pair else None,
         "length": judged.lengths[0] if len(judged.lengths) == 1 else None,
         "systems": judged.systems if len(judged.systems) <= 2 else (),
+        "options": _options(judged),
         "factors": factors_of(judged),
         "mass_read": [finding.coverage for finding in judged.findings if finding.coverage is not None],
         "corrections": [(_number(fix.before), _number(fix.after)) for fix in judged.corrections],
@@ -273,7 +293,8 @@ def _labels(rows: Sequence[dict[str, Any]]) -> tuple[str, ...]:
     names = {
         name
         for row in rows
-        for name in (row["winner"], row["label"], *row["votes"], *(row["distribution"] or ()))
+        for source in ((row["winner"], row["label"]), row["votes"], row["distribution"] or (), row["orders"].values())
+        for name in source
         if name is not None
     }
     return label_order(names)
@@ -281,9 +302,19 @@ def _labels(rows: Sequence[dict[str, Any]]) -> tuple[str, ...]:
 
 def label_order(names: Collection[str]) -> tuple[str, ...]:
     """The labels of a run in which these names occur: a, b, tie when one of them is a letter; then indices in order."""
-    letters = PAIR if {"a", "b"} & set(names) or set(names) == {"tie"} else ()
-    others = sorted((name for name in names if name not in letters), key=lambda name: (name == "tie", name.zfill(6)))
+    letters = PAIR if {"a", "b"} & set(names) or set(names) - {NO_ANSWER} == {"tie"} else ()
+    last = {"tie": 1, NO_ANSWER: 2}
+    others = sorted(set(names) - set(letters), key=lambda name: (last.get(name, 0), name.zfill(6)))
     return (*letters, *others)
+
+
+def _options(judged: Judged) -> int | None:
+    """How many texts the verdict chose among; None where nothing says it, or it is of a single text."""
+    if isinstance(judged.winner, str) or isinstance(judged.human_winner, str):
+        return 2
+    values = judged.label.values if isinstance(judged.label, Scores) else ()
+    known = (judged.options or 0, *map(len, (judged.lengths, judged.systems, judged.scores or (), values)))
+    return max(known) if max(known) > 1 else None
 
 
 def _certainty(vote: Label) -> float:

@@ -76,14 +76,14 @@ def readable(name: str) -> str:
     return name.replace("_", " ")
 
 
-def counted(n: int, noun: str) -> str:
-    """A number with its noun.
+def counted(n: float, noun: str) -> str:
+    """A number, whole or in halves, with its noun.
 
     Example:
         >>> counted(1, "case"), counted(1200, "case")
         ('1 case', '1,200 cases')
     """
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+    return f"{n:,.1f}".removesuffix(".0") + f" {noun}{'' if n == 1 else 's'}"
 
 
 def count_of(measure: Measure) -> str:

@@ -204,7 +204,7 @@ def _errors(run: RunReport) -> PageAnswer | None:
     return PageAnswer(question, counted(wrong, "case"), line, "errors")
 
 
-def _off_diagonal(table: ConfusionTable) -> list[tuple[int, str, str]]:
+def _off_diagonal(table: ConfusionTable) -> list[tuple[float, str, str]]:
     """(count, human label, judge's label) of the disagreements, the most frequent first."""
     cells = [
         (count, table.labels[row], table.labels[column])

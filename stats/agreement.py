@@ -111,6 +111,16 @@ def macro_f1(table: NDArray[Any]) -> Numbers:
     return ratio(np.where(used, per_label, 0.0).sum(-1), used.sum(-1))
 
 
+def macro_f1_of_people(table: NDArray[Any]) -> Numbers:
+    """The mean F1 of the labels that people use; NaN for an empty table.
+
+    A label that only the judge uses, such as a tie that comes of merging two orders, costs recall and is no label.
+    """
+    table = _tables(table)
+    used = table.sum(-1) > 0
+    return ratio(np.where(used, f1(table), 0.0).sum(-1), used.sum(-1))
+
+
 def alpha(table: NDArray[Any]) -> Numbers:
     """Krippendorff's nominal alpha of the two sides, taken as two interchangeable raters; tables of counts.
 

@@ -1,23 +1,30 @@
 """Agreement of verdicts with human labels, and the confusion table."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...stats import agreement as tables
 from ...stats.resampling import bootstrap_table, mean
+from ..answers import by_answer, of_answers, of_cases
 from ..aspects import aspect_name, strata_of
 from ..measure_factories import clip_interval, proportion_measure, to_measure
 from ..metric import MetricOptions, register
 from ..results import ConfusionTable, LabelRow, Measure
 from ..run_arrays import PAIR, RunArrays
+from ..verdict_rules import NO_ANSWER
 
+Statistic = Callable[[NDArray[np.float64]], NDArray[np.float64]]  # of confusion tables (..., k, k)
 LEAST_PROBABILITY = 1e-6  # in the cross-entropy
 A_TIE_B = (0, 2, 1)  # a pair's labels as a scale: a tie lies between
 
 
 @register("agreement")
+@of_answers
 def accuracy(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """Accuracy, over all labelled verdicts, over those that people do not call a tie, and of each aspect."""
     both = run.labelled
@@ -45,6 +52,9 @@ def order_agreement(run: RunArrays, options: MetricOptions) -> Iterator[Measure]
     if (answered := run.consistent >= 0).any():
         description = "both orders, each by itself, name the same winner"
         yield proportion_measure("consistency", run.consistent[answered] == 1, run.group[answered], description)
+    if (answered := both.in_both_orders).any():
+        hits, description = both.by_order == both.human[:, None], "accuracy over both orders, each by one half"
+        yield proportion_measure("mean of orders", hits[answered], both.group[answered], description)
     for order, winners in (("a, b", both.by_order[:, 0]), ("b, a", both.by_order[:, 1])):
         if (answered := winners >= 0).any():
             description = f"accuracy of the order {order} by itself"
@@ -57,40 +67,39 @@ def order_agreement(run: RunArrays, options: MetricOptions) -> Iterator[Measure]
 def coverage(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """The proportion of cases with a verdict."""
     reasons = ", ".join(f"{n:,} {reason}" for reason, n in sorted(run.unscored.items(), key=_most_first))
-    description = "cases with a verdict; every other measure is of these"
+    description = "cases with a verdict"
     yield proportion_measure("coverage", run.case_scored, run.case_group, description, reasons)
 
 
 @register("agreement")
 def chance_corrected_agreement(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """Kappa, alpha, MCC and macro F1, resampled by whole groups."""
-    both = run.labelled
-    if not both.n:
-        return
-    k = len(both.labels)
-    statistics = [
-        ("kappa", tables.kappa, "Cohen's kappa: agreement beyond chance; 0 is chance, 1 perfect"),
-        ("alpha", tables.alpha, "Krippendorff's alpha, judge and people as two raters"),
-        ("MCC", tables.mcc, "Matthews' correlation of judge and label"),
-    ]
-    for name, statistic, description in statistics:
-        estimate = bootstrap_table(statistic, both.human, both.judge, k, both.group, seed=options.seed)
-        yield to_measure(name, estimate, description)
-    if both.labels == PAIR and (both.human == 2).any():
-        scale = np.argsort(A_TIE_B)
-        estimate = bootstrap_table(
-            lambda table: tables.kappa(table, "linear"),
-            scale[both.human],
-            scale[both.judge],
-            k,
-            both.group,
-            seed=options.seed,
-        )
-        yield to_measure("weighted kappa", estimate, "linear weights: a tie is half as wrong as the other side")
-    f1 = bootstrap_table(
-        tables.macro_f1, both.human, both.judge, k, both.group, seed=options.seed, bounds=(0.0, 1.0)
-    )  # fmt: skip
-    yield to_measure("macro F1", f1, "mean F1 of the labels in use")
+    both = by_answer(run).labelled
+    if both.n:
+        yield from of_cases(_of_tables(both, run.answers.shape[1], options.seed), run)
+
+
+def _of_tables(both: RunArrays, answers: int, seed: int) -> Iterator[Measure]:
+    """The measures of confusion tables, of so many answers a case."""
+
+    def measured(name: str, statistic: Statistic, part: RunArrays, description: str, **other: Any) -> Measure:
+        scale = np.argsort(A_TIE_B) if part.labels == PAIR else np.arange(len(part.labels))
+        human, judge, k = scale[part.human], scale[part.judge], len(part.labels)
+        estimate = bootstrap_table(statistic, human, judge, k, part.group, seed=seed, **other)
+        return to_measure(name, estimate, description)
+
+    yield measured("kappa", tables.kappa, both, "Cohen's kappa: agreement beyond chance; 0 is chance, 1 perfect")
+    description = "Krippendorff's alpha, judge and people as two raters"
+    yield measured("alpha", lambda table: tables.alpha(table / answers), both, description)
+    yield measured("MCC", tables.mcc, both, "Matthews' correlation of judge and label")
+    letters = replace(both.pairs, labels=PAIR)
+    if both.labels in (PAIR, (*PAIR, NO_ANSWER)) and (letters.human == 2).any():
+        description = "linear weights: a tie is half as wrong as the other side"
+        weighted = measured("weighted kappa", lambda table: tables.kappa(table, "linear"), letters, description)
+        note = "without verdicts that have no answer" if letters.n < both.n else ""
+        yield weighted.model_copy(update={"note": weighted.note or note})
+    description = "mean F1 of the labels that people give"
+    yield measured("macro F1", tables.macro_f1_of_people, both, description, bounds=(0.0, 1.0))
 
 
 @register("agreement")
@@ -115,10 +124,10 @@ def _most_first(counted: tuple[str, int]) -> tuple[int, str]:
 
 
 def confusion_table(run: RunArrays) -> ConfusionTable:
-    """How often the judge says a label where people say another."""
-    both = run.labelled
+    """How often the judge says a label where people say another; half cases where a case has two answers."""
+    both, m = by_answer(run).labelled, run.answers.shape[1]
     counts = tables.confusion(both.human, both.judge, len(run.labels))
-    return ConfusionTable(labels=run.labels, counts=tuple(tuple(row) for row in counts.tolist()))
+    return ConfusionTable(labels=run.labels, counts=tuple(tuple(map(_whole, row)) for row in (counts / m).tolist()))
 
 
 def label_rows(table: ConfusionTable) -> tuple[LabelRow, ...]:
@@ -131,8 +140,8 @@ def label_rows(table: ConfusionTable) -> tuple[LabelRow, ...]:
             precision=_number(precision[index]),
             recall=_number(recall[index]),
             f1=_number(f1[index]),
-            support=int(counts[index].sum()),
-            predicted=int(counts[:, index].sum()),
+            support=_whole(counts[index].sum()),
+            predicted=_whole(counts[:, index].sum()),
         )
         for index, label in enumerate(table.labels)
     )
@@ -140,3 +149,7 @@ def label_rows(table: ConfusionTable) -> tuple[LabelRow, ...]:
 
 def _number(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
+
+
+def _whole(count: float) -> int | float:
+    return int(count) if count == int(count) else float(count)

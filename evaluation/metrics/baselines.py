@@ -1,32 +1,99 @@
-"""Baselines without a model: a judge below them has shown nothing."""
+"""Baselines without a model: a judge that is not above them has shown nothing.
+
+Where people's labels are only places (the side of a pair, the place of an answer) the most frequent one says how the
+rows were laid out, nothing of the texts: there the baseline is chance.
+"""
 
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...stats import paired
 from ...stats.association import pair_codes
+from ..answers import of_answers
 from ..measure_factories import difference_measure, proportion_measure
 from ..metric import MetricOptions, register
 from ..results import Measure
 from ..run_arrays import RunArrays
 
+Hits = NDArray[np.bool_]  # (n, m): of m answers of each case
+OF_ORDERS = "mean of orders"
+
 
 @register("baselines")
+@of_answers
 def baselines(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
-    """The most frequent label, the longer text, and the judge's accuracy above each."""
+    """The most frequent label or chance, the longer text, and the judge's accuracy above each."""
     both = run.labelled
-    if not both.n:
+    if both.n:
+        yield from _baselines(both, (both.judge == both.human)[:, None])
+
+
+@register("baselines")
+def baselines_of_orders(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
+    """The mean of both orders above each baseline, where it is the run's main measure."""
+    if not leads_by_orders(run):
         return
-    hits = both.judge == both.human
-    most = int(np.bincount(both.human).argmax())
-    always = both.human == most
-    description = f"always {both.labels[most]!r}, the most frequent human label of these cases"
-    yield proportion_measure("majority", always, both.group, description)
-    lead = paired.difference(hits, always, both.group)
-    yield difference_measure("above majority", lead, "accuracy less that of majority")
+    both = run.labelled
+    both = both.rows(both.in_both_orders)
+    for measure in _baselines(both, both.by_order == both.human[:, None]):
+        if measure.null_value == 0:
+            description = measure.description.replace("accuracy", OF_ORDERS)
+            yield measure.model_copy(update={"name": f"{OF_ORDERS} {measure.name}", "description": description})
+
+
+def leads_by_orders(run: RunArrays) -> bool:
+    """Whether the mean of both orders says more than the accuracy: the merged verdict has ties, people's labels none.
+
+    A judge that guesses names two different winners in half of the pairs, and would be wrong there by the merge alone.
+    """
+    both = run.labelled
+    if not both.n or not both.in_both_orders.any() or not has_positions(both):
+        return False
+    return bool((both.judge[both.in_both_orders] == both.labels.index("tie")).any())
+
+
+def has_positions(both: RunArrays) -> bool:
+    """Whether the labels of these labelled verdicts are only places: no tie among them, and the sides of the pairs are
+    not two systems, each always on its side."""
+    if "tie" in {both.labels[code] for code in set(both.human.tolist())}:
+        return False
+    sides = {tuple(pair) for pair in both.system.tolist()}
+    side = next(iter(sides), ())
+    return not (len(sides) == 1 and len(side) == 2 and min(side) >= 0 and side[0] != side[1])
+
+
+def _baselines(both: RunArrays, hits: Hits) -> Iterator[Measure]:
+    """Each baseline, and the lead over it of a judge with these (n, m) hits, m answers a case."""
+    credit = hits.mean(axis=1)
+    if has_positions(both) and not np.isnan(both.options).any():
+        yield from _chance(both, hits)
+    else:
+        most = int(np.bincount(both.human).argmax())
+        always = both.human == most
+        description = f"always {both.labels[most]!r}, the most frequent human label of these cases"
+        yield proportion_measure("majority", always, both.group, description)
+        lead = paired.difference(credit, always, both.group)
+        yield difference_measure("above majority", lead, "accuracy less that of majority")
     if (known := ~np.isnan(both.length_difference)).any():
         longer = pair_codes(both.length_difference[known]) == both.human[known]
         yield proportion_measure("longer", longer, both.group[known], "the longer text wins, equal lengths tie")
-        lead = paired.difference(hits[known], longer, both.group[known])
+        lead = paired.difference(credit[known], longer, both.group[known])
         yield difference_measure("above longer", lead, "accuracy less that of longer")
+
+
+def _chance(both: RunArrays, hits: Hits) -> Iterator[Measure]:
+    chance = 1 / both.options
+    description = "one of the two texts at random" if (chance == 0.5).all() else "one of a case's answers at random"
+    note = "labels are places here, so the most frequent one says nothing of the texts"
+    yield Measure(
+        name="chance", value=float(chance.mean()), n=both.n, description=description, note=note, kind="proportion"
+    )
+    description = "accuracy less that of chance"
+    if (chance != chance[0]).any():
+        yield difference_measure("above chance", paired.difference(hits.mean(axis=1), chance, both.group), description)
+        return
+    accuracy = proportion_measure("above chance", hits, both.group, description, null_value=0.0)
+    ends = {"value": accuracy.value, "low": accuracy.low, "high": accuracy.high}
+    yield accuracy.model_copy(update={name: None if end is None else end - chance[0] for name, end in ends.items()})

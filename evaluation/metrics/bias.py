@@ -7,10 +7,11 @@ import numpy as np
 
 from ...stats import bias
 from ...stats.resampling import proportion
+from ..answers import of_answers
 from ..measure_factories import difference_measure, to_measure
 from ..metric import MetricOptions, register
 from ..results import Measure
-from ..run_arrays import RunArrays
+from ..run_arrays import PAIR, RunArrays
 
 FAIR: dict[str, Any] = {"null_value": 0.5, "is_proportion": True}
 NO_BIAS = "judge less people; 0 is no bias"
@@ -20,21 +21,22 @@ NO_BIAS = "judge less people; 0 is no bias"
 def position_bias(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """How often the judge names the text in the first position."""
     run = run.pairs
-    first, second = run.by_order.T
+    first, second = np.where(run.by_order < len(PAIR), run.by_order, -1).T
     if ((first >= 0) & (second >= 0)).any():
         order = bias.position(first, second, run.group)
         yield to_measure("first position", order.first_slot, "non-tie answers that name the text shown first", **FAIR)
         yield to_measure("primacy", order.primacy, "both orders name the text shown first", is_proportion=True)
         yield to_measure("recency", order.recency, "both orders name the text shown second", is_proportion=True)
-    elif (answered := (run.by_order >= 0).any(axis=1)).any():
+    elif (answered := (first >= 0) | (second >= 0)).any():
         shown_first = np.where(first[answered] >= 0, first[answered] == 0, second[answered] == 1)
-        untied = run.by_order[answered].max(axis=1) != 2
+        untied = np.maximum(first, second)[answered] != 2
         estimate = proportion(shown_first[untied], run.group[answered][untied])
         description = "non-tie answers that name the text shown first; one order per case"
         yield to_measure("first position", estimate, description, **FAIR)
 
 
 @register("bias")
+@of_answers
 def length_bias(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """How often the judge prefers the longer text, against people on the same cases."""
     run = run.pairs
@@ -52,6 +54,7 @@ def length_bias(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
 
 
 @register("bias")
+@of_answers
 def tie_bias(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """How often the judge says tie, against people on the same cases."""
     run = run.pairs
@@ -65,6 +68,7 @@ def tie_bias(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
 
 
 @register("bias")
+@of_answers
 def self_preference(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """How often texts of the judge's own system win, against people on the same pairs."""
     run = run.pairs

@@ -7,6 +7,7 @@ import numpy as np
 
 from ...stats import calibration
 from ...stats.resampling import bootstrap, mean
+from ..answers import by_answer, of_answers, of_cases
 from ..measure_factories import clip_interval, difference_measure, point_measure, proportion_measure, to_measure
 from ..metric import MetricOptions, register
 from ..results import Bin, Measure
@@ -16,6 +17,7 @@ ROUNDING = 1e-6  # of probabilities that sum to 1
 
 
 @register("calibration")
+@of_answers
 def calibration_errors(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """Overconfidence, expected calibration error, Brier score and log-loss."""
     verdicts = run.with_certainty
@@ -46,11 +48,13 @@ def calibration_errors(run: RunArrays, options: MetricOptions) -> Iterator[Measu
 
 def reliability(run: RunArrays) -> tuple[Bin, ...]:
     """Accuracy by bins of certainty."""
-    verdicts = run.with_certainty
+    verdicts = by_answer(run).with_certainty
     certainty, correct = verdicts.certainty, verdicts.judge == verdicts.human
     bins = []
     for part in calibration.reliability_bins(certainty, correct):
         inside = (certainty <= part.high) & ((certainty > part.low) | (part.low == 0))
-        accuracy = proportion_measure("accuracy", correct[inside], verdicts.group[inside], "in the bin")
+        (accuracy,) = of_cases(
+            [proportion_measure("accuracy", correct[inside], verdicts.group[inside], "in the bin")], run
+        )
         bins.append(Bin(low=part.low, high=part.high, certainty=part.confidence, accuracy=accuracy))
     return tuple(bins)

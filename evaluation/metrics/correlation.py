@@ -9,6 +9,7 @@ from ...stats import association
 from ...stats.agreement import confusion
 from ...stats.proportions import FEWEST, correlation
 from ...stats.resampling import Estimate, bootstrap, bootstrap_table, mean
+from ..answers import by_answer, of_answers, of_cases
 from ..aspects import Strata, aspect_name, mean_estimate, mean_of_means, strata_of
 from ..measure_factories import clip_interval, proportion_measure, to_measure
 from ..metric import MetricOptions, register
@@ -48,6 +49,7 @@ def score_errors(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
 
 
 @register("correlation")
+@of_answers
 def pair_correlation(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """Kendall's tau-b of verdicts against the signs of human score differences."""
     yield from _of_pairs(_scored_pairs(run), options.seed)
@@ -68,7 +70,7 @@ def mean_correlation(
 
 def strata(run: RunArrays, seed: int) -> tuple[Stratum, ...]:
     """Pairs by how far the two human scores lie apart: the closer, the harder."""
-    pairs = _scored_pairs(run)
+    pairs = _scored_pairs(by_answer(run))
     rows = []
     for name, low, high, mask in association.strata(pairs.human_difference) if pairs.n else ():
         part = pairs.rows(mask)
@@ -76,7 +78,8 @@ def strata(run: RunArrays, seed: int) -> tuple[Stratum, ...]:
             hits = part.judge == association.pair_codes(part.human_difference)
             description = "the verdict names the text that people score higher"
             accuracy = proportion_measure("accuracy", hits, part.group, description)
-            rows.append(Stratum(name=name, low=low, high=high, measures=(accuracy, *_of_pairs(part, seed))))
+            measures = tuple(of_cases((accuracy, *_of_pairs(part, seed)), run))
+            rows.append(Stratum(name=name, low=low, high=high, measures=measures))
     return tuple(rows)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from ...stats import human_agreement as annotators
 from ...stats.proportions import FEWEST
 from ...stats.resampling import bootstrap, mean, proportion
+from ..answers import of_answers
 from ..aspects import Strata, aspect_name, strata_of
 from ..measure_factories import clip_interval, difference_measure, mean_proportion_measure, to_measure
 from ..metric import MetricOptions, register
@@ -16,6 +17,7 @@ from .correlation import mean_correlation
 
 
 @register("people")
+@of_answers
 def human_ceiling(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """One annotator against the majority of the others, and the judge against the same majorities."""
     several = run.rows(((run.votes >= 0).sum(axis=1) > 1) & (run.judge >= 0))

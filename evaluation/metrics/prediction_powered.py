@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...stats.prediction_powered import prediction_powered_mean
+from ..answers import of_answers
 from ..measure_factories import clip_interval, to_measure
 from ..metric import MetricOptions, register
 from ..results import Measure
@@ -18,6 +19,7 @@ TO_FIRST = np.array([1.0, 0.0, 0.5])  # what a, b, tie give to the first text of
 
 
 @register("powered")
+@of_answers
 def prediction_powered_systems(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """A win rate or a mean score per system; nothing unless some of its verdicts have no label."""
     for code, system in enumerate(run.systems):

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ...stats import selective
 from ...stats.resampling import Estimate, bootstrap
+from ..answers import by_answer, of_answers, of_cases
 from ..measure_factories import point_measure, proportion_measure, to_measure
 from ..metric import MetricOptions, register
 from ..results import CurvePoint, Measure
@@ -17,6 +18,7 @@ MOST_POINTS = 200  # of the accuracy-coverage curve; more cannot be seen
 
 
 @register("selective")
+@of_answers
 def selective_prediction(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """Accuracy at and below the threshold of certainty, and areas over all thresholds."""
     verdicts = run.with_certainty
@@ -48,14 +50,14 @@ def selective_prediction(run: RunArrays, options: MetricOptions) -> Iterator[Mea
 
 def curve(run: RunArrays) -> tuple[CurvePoint, ...]:
     """Accuracy over coverage, the highest certainty first; at most MOST_POINTS points, evenly spaced in coverage."""
-    verdicts = run.with_certainty
+    verdicts = by_answer(run).with_certainty
     certainty, correct, groups = verdicts.certainty, verdicts.judge == verdicts.human, verdicts.group
     points = selective.risk_coverage(certainty, correct)
     return tuple(
         CurvePoint(
             threshold=float(points.threshold[index]),
             coverage=float(points.coverage[index]),
-            accuracy=_accuracy_from(points.threshold[index], certainty, correct, groups),
+            accuracy=next(of_cases([_accuracy_from(points.threshold[index], certainty, correct, groups)], run)),
         )
         for index in _spaced(points.coverage)
     )

@@ -12,6 +12,7 @@ import numpy as np
 from ...errors import DeclarationError
 from ...stats import ranking
 from ...stats.proportions import FEWEST
+from ..answers import by_answer, of_cases
 from ..measure_factories import point_measure, to_measure
 from ..metric import MetricOptions, register
 from ..results import Measure, SystemRow
@@ -79,18 +80,19 @@ def _scores(scores: Floats, width: int) -> Floats:
 
 
 def _by_strength(run: RunArrays, seed: int) -> list[SystemRow]:
-    run = run.pairs
-    first, second = run.system.T
+    pairs, answers = run.pairs, by_answer(run).pairs
     k, description = len(run.systems), "strength in pairs (Bradley-Terry, log-odds)"
     try:
-        judge = ranking.bootstrap_strengths(first, second, run.judge, k, run.group, seed=seed)
-        human = ranking.bootstrap_strengths(first, second, run.human, k, run.group, seed=seed)
+        judge, human = (
+            ranking.bootstrap_strengths(side.system[:, 0], side.system[:, 1], outcome, k, side.group, seed=seed)
+            for side, outcome in ((answers, answers.judge), (pairs, pairs.human))
+        )
     except DeclarationError:  # some systems were never compared: there is no one scale for them
         return []
     return [
         SystemRow(
             system=name,
-            judge=to_measure("strength", ours.strength, description),
+            judge=next(of_cases([to_measure("strength", ours.strength, description)], run)),
             people=to_measure("strength", theirs.strength, description),
         )
         for name, ours, theirs in zip(run.systems, judge, human, strict=True)

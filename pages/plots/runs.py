@@ -67,7 +67,7 @@ def confusion(name: str, table: ConfusionTable) -> Chart | None:
     )
 
 
-def _shades(plot: "Axes", row: int, counts: Sequence[int]) -> None:
+def _shades(plot: "Axes", row: int, counts: Sequence[float]) -> None:
     from matplotlib.patches import Rectangle
 
     for column, count in enumerate(counts):
