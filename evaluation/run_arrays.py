@@ -127,7 +127,7 @@ class RunArrays:
 
     @property
     def in_both_orders(self) -> Flags:
-        """(n,) whether both orders have a winner, or count as one that is wrong."""
+        """(n,) whether both orders have a winner, or an answer that counts as wrong."""
         return np.asarray((self.by_order >= 0).all(axis=1), dtype=np.bool_)
 
     @cached_property

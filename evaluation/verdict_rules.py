@@ -80,8 +80,8 @@ def merged_verdict(judged: Judged, merge: Merge | None) -> Judged:
 def is_wrong(judged: Judged, rules: VerdictRules) -> bool:
     """Whether an unscored verdict counts as a wrong one: the judge was asked, and answered nothing that can be read."""
     has_winners = not (isinstance(judged.label, Scores) and len(judged.label.values) != 2)
-    asked = judged.status == "unscored" and judged.reason not in NOT_ASKED
-    return rules.unreadable == "wrong" and asked and has_winners
+    unanswered = judged.status == "unscored" and judged.reason not in NOT_ASKED
+    return rules.unreadable == "wrong" and unanswered and has_winners
 
 
 def mark_unread(rows: Sequence[dict[str, Any]], merge: Merge | None) -> None:
@@ -94,11 +94,11 @@ def mark_unread(rows: Sequence[dict[str, Any]], merge: Merge | None) -> None:
         rows: with `winner`, `orders` and `consistent`, of the verdicts that have a winner; changed in place.
     """
     both = any(len(row["orders"]) == 2 for row in rows)
-    asked = {order for row in rows for order in row["orders"]}
-    asked = asked if both or len(asked) == 1 else set()
+    presented = {order for row in rows for order in row["orders"]}
+    presented = presented if both or len(presented) == 1 else set()
     compared = any(row["consistent"] is not None for row in rows)
     for row in rows:
-        missing = asked - set(row["orders"]) if row["winner"] is not None else set()
+        missing = presented - set(row["orders"]) if row["winner"] is not None else set()
         row["orders"] = row["orders"] | dict.fromkeys(missing, NO_ANSWER)
         if (both and missing) or (compared and row["winner"] == NO_ANSWER):
             row["consistent"] = False
