@@ -154,7 +154,7 @@ def test_table(tested: "Result") -> Any:
         tokens = "-" if row.tokens is None else f"{row.tokens:,.0f}"
         rows.append([row.name, *(cells.get(name, "-") for name in names), f"{row.calls:.1f}", tokens])
     for measure in tested.reference_measures:
-        if measure.name in ("majority", "longer", "human ceiling"):
+        if measure.name in ("chance", "majority", "longer", "human ceiling"):
             rows.append([measure.name, render.interval_text(measure), *[""] * (len(names) - 1), "", ""])
     return render.table([f"test part, n = {tested.n}", *names, "calls", "tokens"], rows)
 

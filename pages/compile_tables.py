@@ -14,13 +14,14 @@ from .formatting import MISSING, format_interval, format_measure, format_value, 
 
 COLUMNS = ("accuracy", "agreement", "kappa", "nDCG", "spearman", "pearson", "kendall", "log-loss", "ECE")
 LOWER_IS_BETTER = ("log-loss", "ECE")
-REFERENCES = ("majority", "longer", "human ceiling")
+REFERENCES = ("chance", "majority", "longer", "human ceiling")
 DESCRIPTIONS = {
     "uncompiled": "the program without changes, without a head",
     "head": "with a head on its evidence",
     "head and prompts": "with optimised prompts and a head",
     "prompts": "with optimised prompts",
     "compiled": "with everything that was learnt",
+    "chance": "one of the texts at random",
     "majority": "always the most frequent label",
     "longer": "the longer text",
     "human ceiling": "one annotator against the others",
