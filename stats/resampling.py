@@ -3,14 +3,16 @@
     proportion Wilson's interval (1927). Clustered cases count for their effective sample size (Korn & Graubard 1998,
                Survey Methodology 24; compared by Dean & Pagano 2015 and, who recommend Wilson's, by Franco et al. 2019,
                J. Survey Statistics and Methodology 3 and 7).
-    mean       Student's interval of the cluster-robust variance (Liang & Zeger 1986).
-    bootstrap  any other statistic: whole groups are drawn again (Efron & Tibshirani 1993, section 8), the standard
-               error goes to the scale of the statistic's bounds by the delta method (for correlations that is Fisher's
-               z), and Student's quantile gives the interval there. Of eight ways tried, percentiles and BCa among
-               them, this one and the jackknife covered best at n = 50.
+    mean       Student's interval.
+    bootstrap  any other statistic: the standard error goes to the scale of the statistic's bounds by the delta method
+               (for correlations that is Fisher's z), and Student's quantile gives the interval there. Of eight ways
+               tried, percentiles and BCa among them, this one and the jackknife covered best at n = 50.
 
-`benchmarks/coverage.py` measures how often each interval holds the truth: 93 to 97 % of the time from n = 50 on, but
-for shares near 1 at n = 50 (0.9 in groups of four: 98 %; 0.99: 91 %) and correlations of long-tailed scores (91 %).
+In groups every standard error is a jackknife's, which leaves out one group at a time, and Student's degrees of freedom
+are one less than the effective number of groups (`stats.jackknife`): groups may be of any sizes. Independent cases are
+drawn again (Efron & Tibshirani 1993), and so are whole groups where these are too many to leave out one at a time.
+
+`benchmarks/coverage.py` measures how often each interval holds the truth, and docs/results/intervals.md has the table.
 
 Groups have any names; groups of one case each are the same as none. Where every case is alone, `mean` and `share` do
 not depend on the order of the cases, to the last bit; with named groups nothing here does but for rounding. A
@@ -26,11 +28,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import DataError, DeclarationError
+from .jackknife import LEAST, effective_groups, jackknife_error, variance_of_mean
 
 Groups = Iterable[Hashable] | None
 RESAMPLES = 400  # the width of an interval varies by 1 / sqrt(2 * 400) = 3.5 % from seed to seed
 DRAWN_CASES = 5000  # about; resamples of larger sets hold fewer groups than there are, at least `DRAWN_GROUPS`
 DRAWN_GROUPS = 30
+PRIOR = 0.5  # intraclass correlation of the group that is added to those that hold the rarer outcome
 CHUNK = 1 << 21  # numbers in memory at once: 16 MB
 
 
@@ -42,6 +46,7 @@ class Estimate:
         n: cases.
         groups: independent groups among them; n for independent cases.
         effective_n: of a proportion: the number of independent cases that would give the same variance.
+        effective_groups: groups of equal size that the groups count for; None: all have one size, or are not known.
     """
 
     value: float
@@ -50,14 +55,22 @@ class Estimate:
     n: int
     groups: int
     effective_n: float | None = None
+    effective_groups: float | None = None
+
+    @property
+    def freedom(self) -> float:
+        """Student's degrees of freedom of the interval: one less than there are effective groups."""
+        return (self.groups if self.effective_groups is None else self.effective_groups) - 1
 
 
 def proportion(hits: ArrayLike, groups: Groups = None, *, level: float = 0.95) -> Estimate:
     """The proportion of hits, in [0, 1], with Wilson's interval.
 
-    In groups, n becomes p (1 - p) / v with the cluster-robust variance v, but never more than n, and the normal
-    quantile becomes Student's, with one degree of freedom less than there are groups. Where all cases are hits, or
-    none, v says nothing: n becomes the number of groups, as if the cases of a group were copies of one another.
+    In groups, n is divided by the design effect v n / (p (1 - p)) of the jackknife's variance v, but never by less
+    than 1, and the normal quantile becomes Student's. Where few groups hold the rarer outcome, v is most often too
+    small; one group is added to their number whose design effect is that of an intraclass correlation of `PRIOR`. Where
+    all cases are hits, or none, v says nothing: n becomes the effective number of groups, as if the cases of a group
+    were copies of one another.
 
     Args:
         hits: (n,) truth values.
@@ -65,7 +78,7 @@ def proportion(hits: ArrayLike, groups: Groups = None, *, level: float = 0.95) -
         level: of confidence, in (0, 1).
 
     Returns:
-        NaN without cases; the interval is NaN when all cases are of one group.
+        NaN without cases; the interval is NaN when all cases, or nearly all, are of one group.
 
     Raises:
         DataError: groups of another length.
@@ -78,18 +91,25 @@ def proportion(hits: ArrayLike, groups: Groups = None, *, level: float = 0.95) -
     value = int(np.count_nonzero(values)) / n
     if count == n:
         return Estimate(value, *wilson(value, n, quantile(level)), n, count, float(n))
-    if count == 1:
-        return _undefined(value, n, count)
-    if value in (0, 1):
-        effective: float = count
-    else:
-        variance = clustered_variance(values - value, codes, count)
-        effective = value * (1 - value) / max(variance, value * (1 - value) / n)
-    return Estimate(value, *wilson(value, effective, quantile(level, count - 1)), n, count, float(effective))
+    equal = effective_groups(codes, count)
+    if equal < LEAST:
+        return _undefined(value, n, count, equal)
+    effective = equal if value in (0, 1) else n / _design_effect(values, value, codes, (count, equal))
+    low, high = wilson(value, effective, quantile(level, equal - 1))
+    return Estimate(value, low, high, n, count, effective, equal if equal < count else None)
+
+
+def _design_effect(values: NDArray[np.bool_], value: float, codes: NDArray[np.intp], size: tuple[int, float]) -> float:
+    """At least 1: how many times the variance of as many independent cases this proportion has."""
+    n, (count, equal) = len(values), size
+    seen = max(1.0, variance_of_mean(values - value, codes, count) * n / (value * (1 - value)))
+    rarer = len(np.unique(codes[values == (value < 0.5)]))
+    prior = 1 + PRIOR * (n / equal - 1)
+    return max(seen, (rarer * seen + prior) / (rarer + 1))
 
 
 def mean(values: ArrayLike, groups: Groups = None, *, level: float = 0.95) -> Estimate:
-    """The mean with a cluster-robust Student interval, of one degree of freedom less than there are groups.
+    """The mean with Student's interval by groups, of one degree of freedom less than there are effective groups.
 
     Args:
         values: (n,) numbers; one NaN makes everything NaN.
@@ -97,7 +117,7 @@ def mean(values: ArrayLike, groups: Groups = None, *, level: float = 0.95) -> Es
         level: of confidence, in (0, 1).
 
     Returns:
-        NaN without cases; the interval is NaN when all cases are of one group.
+        NaN without cases; the interval is NaN when all cases, or nearly all, are of one group.
 
     Raises:
         DataError: groups of another length.
@@ -110,10 +130,11 @@ def mean(values: ArrayLike, groups: Groups = None, *, level: float = 0.95) -> Es
     if count == n:
         numbers = np.sort(numbers)  # else rounding would depend on the order of the cases
     value = math.fsum(numbers) / n
-    if count == 1:
-        return _undefined(value, n, count)
-    half = quantile(level, count - 1) * math.sqrt(clustered_variance(numbers - value, codes, count))
-    return Estimate(value, value - half, value + half, n, count)
+    equal = effective_groups(codes, count)
+    if equal < LEAST:
+        return _undefined(value, n, count, equal)
+    half = quantile(level, equal - 1) * math.sqrt(variance_of_mean(numbers - value, codes, count))
+    return Estimate(value, value - half, value + half, n, count, None, equal if equal < count else None)
 
 
 def bootstrap(
@@ -128,22 +149,24 @@ def bootstrap(
 ) -> Estimate:
     """A statistic of the cases with its interval; for smooth statistics whose error falls as 1 / sqrt(n).
 
-    Sets of more than `DRAWN_CASES` cases are drawn in part, m of G groups, and the error is multiplied by sqrt(m / G)
-    (m out of n; Bickel, Götze & van Zwet 1997), so that 100,000 cases cost about what 5,000 do.
+    Groups are left out one at a time, which draws nothing. Where that were more work than the resamples are (over 400
+    groups, or 2 million cases to read), whole groups are drawn instead. Sets of more than `DRAWN_CASES` cases are drawn in part, m of G groups, and the error
+    is multiplied by sqrt(m / G) (m out of n; Bickel, Götze & van Zwet 1997), so that 100,000 cases cost about what 5,000
+    do.
 
     Args:
         statistic: positions of cases (m,), with repetitions -> the figure of these cases; NaN, without a warning,
             where it is not defined.
         n: cases.
         groups: (n,) the group of each case; None: independent cases.
-        resamples: how often to draw; None: 400, down to 200 where a few groups hold tens of thousands of cases.
+        resamples: how often to draw, where cases or groups are drawn; None: 400, down to 200 where a few groups hold tens of thousands of cases.
         level: of confidence, in (0, 1).
         bounds: of the statistic, infinite where it has none; the interval stays inside.
 
     Returns:
-        NaN where the statistic is; the interval is NaN when all cases are of one group, or the statistic is not
-        defined on most resamples. A statistic on a bound gets the interval of a proportion of as many cases as there
-        are groups, stretched to the bounds: with no variation seen nothing better is known.
+        NaN where the statistic is; the interval is NaN when all cases, or nearly all, are of one group, or the
+        statistic is not defined on most resamples. A statistic on a bound gets the interval of a proportion of as many
+        cases as there are effective groups, stretched to the bounds: with no variation seen nothing better is known.
 
     Raises:
         DataError: groups of another length.
@@ -157,14 +180,21 @@ def bootstrap(
     """
     codes, count = group_codes(groups, n)
     value = float(statistic(np.arange(n))) if n else math.nan
-    if count < 2 or math.isnan(value):
-        return _undefined(value, n, count)
+    equal = effective_groups(codes, count) if n else 0.0
+    if equal < LEAST or math.isnan(value):
+        return _undefined(value, n, count, equal)
+    if count < n and count <= RESAMPLES and count * n <= RESAMPLES * DRAWN_CASES:
+        without = np.array([statistic(np.flatnonzero(codes != group)) for group in range(count)], dtype=np.float64)
+        return _interval(value, jackknife_error(value, without), (n, count, equal), level, bounds)
     drawn = min(count, max(DRAWN_GROUPS, DRAWN_CASES * count // n))
     rng = np.random.default_rng(seed)
     samples = _draw_groups(rng, codes, count, drawn) if count < n else _draw_cases(rng, n, drawn)
     times = resamples or max(RESAMPLES // 2, min(RESAMPLES, 800 * DRAWN_CASES // (drawn * n // count)))
     replicates = np.array([statistic(next(samples)) for _ in range(times)], dtype=np.float64)
-    return _interval(value, replicates, math.sqrt(drawn / count), (n, count), level, bounds)
+    error = math.sqrt(drawn / count) * _deviation(replicates)
+    if count < n:
+        error *= math.sqrt(equal / (equal - 1))
+    return _interval(value, error, (n, count, equal), level, bounds)
 
 
 def bootstrap_table(
@@ -181,8 +211,8 @@ def bootstrap_table(
 ) -> Estimate:
     """As `bootstrap`, of a statistic of confusion tables; does not depend on the order of the cases.
 
-    Groups with equal tables are interchangeable, so a resample is one multinomial draw of how often each kind of group
-    comes, and all resamples are weighed into tables at once.
+    Groups are left out one at a time, those with equal tables once. Of independent cases a resample is one multinomial
+    draw of how often each cell comes, and all resamples are weighed into tables at once.
 
     Args:
         statistic: tables (..., k, k), rows people, columns judge -> figures (...).
@@ -197,8 +227,13 @@ def bootstrap_table(
     total = often @ kinds
     n, count = int(total.sum()), int(often.sum())
     value = float(statistic(total.reshape(k, k))) if n else math.nan
-    if count < 2 or math.isnan(value):
-        return _undefined(value, n, count)
+    sizes = kinds.sum(axis=1)
+    equal = float(count) if np.ptp(sizes) == 0 else n**2 / float(often @ sizes**2)
+    if equal < LEAST or math.isnan(value):
+        return _undefined(value, n, count, equal)
+    if count < n:
+        without = np.concatenate([statistic((total - part).reshape(-1, k, k)) for part in _chunks(kinds)])
+        return _interval(value, jackknife_error(value, without, often), (n, count, equal), level, bounds)
     rng = np.random.default_rng(seed)
     left, replicates = resamples or RESAMPLES, []
     while left:
@@ -206,7 +241,12 @@ def bootstrap_table(
         weights = rng.multinomial(count, often / count, size=size)
         replicates.append(statistic((weights @ kinds).reshape(size, k, k)))
         left -= size
-    return _interval(value, np.concatenate(replicates), 1.0, (n, count), level, bounds)
+    return _interval(value, _deviation(np.concatenate(replicates)), (n, count, equal), level, bounds)
+
+
+def _chunks(kinds: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+    rows = max(1, CHUNK // kinds.shape[1])
+    return (kinds[start : start + rows] for start in range(0, len(kinds), rows))
 
 
 def group_codes(groups: Groups, n: int) -> tuple[NDArray[np.intp], int]:
@@ -227,12 +267,6 @@ def group_codes(groups: Groups, n: int) -> tuple[NDArray[np.intp], int]:
     return np.array([numbers[name] for name in names], dtype=np.intp), len(numbers)
 
 
-def clustered_variance(residuals: NDArray[np.float64], codes: NDArray[np.intp], count: int) -> float:
-    """The variance of a mean from its residuals (n,), which sum to 0, when only the groups are independent."""
-    sums = np.bincount(codes, weights=residuals, minlength=count)
-    return float(count / (count - 1) * (sums @ sums) / len(residuals) ** 2)
-
-
 def quantile(level: float, freedom: float = math.inf) -> float:
     """Student's two-sided quantile; the normal one for infinitely many degrees of freedom.
 
@@ -248,8 +282,14 @@ def quantile(level: float, freedom: float = math.inf) -> float:
     return float(stdtrit(freedom, (1 + level) / 2))
 
 
-def _undefined(value: float, n: int, count: int) -> Estimate:
-    return Estimate(value, math.nan, math.nan, n, count)
+def _undefined(value: float, n: int, count: int, equal: float = math.inf) -> Estimate:
+    return Estimate(value, math.nan, math.nan, n, count, None, equal if equal < count else None)
+
+
+def _deviation(replicates: NDArray[np.float64]) -> float:
+    """The standard deviation of the resamples on which the statistic is defined; NaN where it is not on most."""
+    known = replicates[np.isfinite(replicates)]
+    return float(known.std(ddof=1)) if len(known) >= max(2, len(replicates) / 2) else math.nan
 
 
 def wilson(value: float, n: float, z: float) -> tuple[float, float]:
@@ -305,34 +345,29 @@ def _kinds_of_groups(
 
 
 def _interval(
-    value: float,
-    replicates: NDArray[np.float64],
-    scaled: float,
-    size: tuple[int, int],
-    level: float,
-    bounds: tuple[float, float],
+    value: float, error: float, size: tuple[int, int, float], level: float, bounds: tuple[float, float]
 ) -> Estimate:
-    n, count = size
+    """From a standard error, NaN where it is not known; `size` is cases, groups and effective groups."""
+    n, count, equal = size
     lower, upper = bounds
-    known = replicates[np.isfinite(replicates)]
-    if len(known) < max(2, len(replicates) / 2):
-        return _undefined(value, n, count)
-    z = quantile(level, count - 1)
-    step = z * scaled * float(known.std(ddof=1))
+    if math.isnan(error):
+        return _undefined(value, n, count, equal)
+    z = quantile(level, equal - 1)
+    step, shown = z * error, equal if equal < count else None
     if math.isinf(lower) and math.isinf(upper):
-        return Estimate(value, value - step, value + step, n, count)
+        return Estimate(value, value - step, value + step, n, count, None, shown)
     if math.isinf(lower) or math.isinf(upper):
         raise DeclarationError(f"bootstrap: bounds {bounds} are half infinite. Give two finite or two infinite ones.")
     place = round((value - lower) / (upper - lower), 12)  # a correlation of 1.0000000000000002 is one of 1
     if not 0 <= place <= 1:
         raise DeclarationError(f"bootstrap: {value} is outside of the bounds {bounds}. Give wider ones.")
     if place in (0, 1):
-        low, high = wilson(place, count, z)
+        low, high = wilson(place, equal, z)
     elif step <= 1e-12 * (upper - lower):  # resamples that never differ say nothing of the error
-        return _undefined(value, n, count)
+        return _undefined(value, n, count, equal)
     else:
         # atanh(2 place - 1) is Fisher's z of the place; its derivative by the value is half of 1 / spread.
         spread = 2 * place * (1 - place) * (upper - lower)
         centre = math.atanh(2 * place - 1)
         low, high = ((1 + math.tanh(centre + side * step / spread)) / 2 for side in (-1, 1))
-    return Estimate(value, lower + (upper - lower) * low, lower + (upper - lower) * high, n, count)
+    return Estimate(value, lower + (upper - lower) * low, lower + (upper - lower) * high, n, count, None, shown)

@@ -35,7 +35,7 @@ def difference_interval(first: Estimate, second: Estimate, level: float = 0.9) -
 def interval(proportion: Estimate, level: float) -> tuple[float, float]:
     """Wilson's interval of a proportion at its effective sample size and another level than its own."""
     assert proportion.effective_n is not None
-    freedom = proportion.groups - 1 if proportion.groups < proportion.n else math.inf
+    freedom = proportion.freedom if proportion.groups < proportion.n else math.inf
     low, high = wilson(proportion.value, proportion.effective_n, quantile(level, freedom))
     return max(0.0, low), min(1.0, high)
 

@@ -15,8 +15,17 @@ from statsmodels.stats import contingency_tables
 from statsmodels.stats.multitest import multipletests
 
 from dicast.errors import DataError, DeclarationError
-from dicast.stats.paired import difference, holm, mcnemar, non_inferior, permutation, permutation_statistic
-from dicast.stats.resampling import mean
+from dicast.stats.paired import (
+    difference,
+    holm,
+    larger_p,
+    mcnemar,
+    non_inferior,
+    p_of_interval,
+    permutation,
+    permutation_statistic,
+)
+from dicast.stats.resampling import Estimate, mean
 
 spec = importlib.util.spec_from_file_location(
     "coverage_of_tests", Path(__file__).parents[2] / "benchmarks" / "coverage.py"
@@ -123,13 +132,44 @@ def test_few_cases_are_permuted_in_every_way() -> None:
 
 def test_whole_groups_are_flipped() -> None:
     rng = np.random.default_rng(1)
-    groups = rng.integers(6, size=40)
-    apart = rng.normal(size=40) + rng.normal(size=6)[groups]
+    groups = rng.permutation(np.arange(42) % 6)
+    apart = rng.normal(size=42) + rng.normal(size=6)[groups]
     sums = np.bincount(groups, apart)
     flips = np.array(list(product([1, -1], repeat=6)))
     expected = np.mean(np.abs(flips @ sums) >= abs(sums.sum()) - 1e-9)
-    assert permutation(apart, np.zeros(40), groups) == pytest.approx(expected)
-    assert permutation_statistic(np.mean, apart, np.zeros(40), groups) == pytest.approx(expected)
+    assert permutation(apart, np.zeros(42), groups) == pytest.approx(expected)
+    assert permutation_statistic(np.mean, apart, np.zeros(42), groups) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_groups_of_unequal_size_must_show_a_difference_by_flips_and_by_the_interval(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(8), (1, 1, 1, 2, 3, 5, 9, 20))
+    apart = rng.normal(size=42) + rng.normal(size=8)[groups] + 0.8
+    sums = np.bincount(groups, apart)
+    flips = np.array(list(product([1, -1], repeat=8)))
+    exchanged = np.mean(np.abs(flips @ sums) >= abs(sums.sum()) - 1e-9)
+    found = difference(apart, np.zeros(42), groups)
+    t = found.value / ((found.high - found.low) / 2 / stats.t.ppf(0.975, found.freedom))
+    by_interval = 2 * stats.t.sf(abs(t), found.freedom)
+    assert p_of_interval(found) == pytest.approx(by_interval)
+    p = permutation(apart, np.zeros(42), groups)
+    assert p == pytest.approx(max(exchanged, by_interval))
+    assert p == pytest.approx(larger_p(permutation_statistic(np.mean, apart, np.zeros(42), groups), found))
+    if p <= 0.05:
+        assert not found.low <= 0 <= found.high
+
+
+def test_the_p_of_an_interval_is_5_percent_where_its_end_is_0() -> None:
+    for bounds in (None, (-2.0, 2.0)):
+        assert p_of_interval(Estimate(0.3, 0.0, 0.7, 60, 20, None, 6.5), bounds=bounds) == pytest.approx(0.05)
+    inside, outside = Estimate(0.3, -0.1, 0.7, 60, 20), Estimate(0.3, 0.1, 0.5, 60, 20)
+    assert p_of_interval(inside) > 0.05 > p_of_interval(outside)
+    assert p_of_interval(Estimate(2.0, 1.9, 2.0, 60, 20), bounds=(-2.0, 2.0)) < 0.05
+    assert math.isnan(p_of_interval(Estimate(0.3, math.nan, math.nan, 60, 20)))
+    assert larger_p(0.01, inside) == 0.01  # groups of one size: the exchange alone
+    assert larger_p(0.01, Estimate(0.3, -0.1, 0.7, 60, 20, None, 6.5)) > 0.05
+    assert larger_p(0.01, Estimate(0.3, math.nan, math.nan, 60, 2, None, 1.1)) == 1.0
 
 
 def test_permuted_accuracies_are_mcnemars_exact_test() -> None:

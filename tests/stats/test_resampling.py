@@ -5,6 +5,7 @@ import math
 import sys
 import time
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -56,23 +57,36 @@ def test_groups_of_one_case_are_no_groups() -> None:
     )
 
 
+def without_each(values: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Means without each group, by statsmodels: a regression on a constant."""
+    kept = (groups != group for group in np.unique(groups))
+    return np.array([sm.OLS(values[rows], np.ones(rows.sum())).fit().params[0] for rows in kept])
+
+
+def jackknife(values: NDArray[np.float64], groups: NDArray[np.int64]) -> tuple[float, float]:
+    """The variance of a mean, and its degrees of freedom, written out."""
+    moved = without_each(values, groups) - values.mean()
+    sizes = np.unique(groups, return_counts=True)[1]
+    return (len(moved) - 1) / len(moved) * float((moved**2).sum()), len(values) ** 2 / (sizes**2).sum() - 1
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_clustered_share_is_wilsons_interval_of_the_effective_size(seed: int) -> None:
-    """The variance is statsmodels' cluster-robust one, without its factor (n - 1) / (n - k) for regressors."""
     rng = np.random.default_rng(seed)
     groups = np.sort(rng.integers(20, size=90))
     hits = rng.random(90) < rng.random(20)[groups]
-    count = len(np.unique(groups))
-    fit = sm.OLS(hits.astype(float), np.ones(90)).fit(
-        cov_type="cluster", cov_kwds={"groups": groups, "use_correction": False}
-    )
-    p, variance = hits.mean(), fit.bse[0] ** 2 * count / (count - 1)
-    size, t = min(90, p * (1 - p) / variance), stats.t.ppf(0.975, count - 1)
+    p, (variance, freedom) = hits.mean(), jackknife(hits.astype(float), groups)
+    t, effect = stats.t.ppf(0.975, freedom), max(1.0, 90 * variance / (p * (1 - p)))
+    rarer = len(set(groups[hits == (p < 0.5)]))
+    prior = 1 + 0.5 * (90 / (freedom + 1) - 1)  # of one more group, with an intraclass correlation of 1/2
+    size = 90 / max(effect, (rarer * effect + prior) / (rarer + 1))
     # Wilson's bounds are where (p - x)^2 = t^2 x (1 - x) / size.
     bounds = np.roots([1 + t**2 / size, -(2 * p + t**2 / size), p**2])
     found = proportion(hits, groups)
     assert (found.low, found.high) == pytest.approx(sorted(bounds), abs=1e-9)
-    assert (found.value, found.n, found.groups) == (p, 90, count)
+    assert (found.value, found.n, found.groups) == (p, 90, len(np.unique(groups)))
+    assert (found.effective_n, found.effective_groups) == pytest.approx((size, freedom + 1))
+    assert found.freedom == pytest.approx(freedom)
 
 
 def test_cases_that_are_copies_count_once() -> None:
@@ -96,10 +110,14 @@ def test_all_or_no_hits_in_groups_count_the_groups(hit: bool) -> None:
 
 
 def test_groups_that_balance_each_other_do_not_make_more_cases() -> None:
-    # Each group has one hit and one miss: the clustered variance is 0, the effective size stays n.
+    # Each group has one hit and one miss: the clustered variance is 0. The design effect is at least 1, and one group
+    # of 1.5 is added to the 20: (20 + 1.5) / 21.
     found = proportion([True, False] * 20, np.arange(40) // 2)
-    t = stats.t.ppf(0.975, 19)
-    assert found.high - found.low == pytest.approx(2 * t / (1 + t**2 / 40) * math.sqrt(0.25 / 40 + t**2 / (4 * 40**2)))
+    t, size = stats.t.ppf(0.975, 19), 40 / ((20 + 1.5) / 21)
+    assert found.effective_n == pytest.approx(size)
+    assert found.high - found.low == pytest.approx(
+        2 * t / (1 + t**2 / size) * math.sqrt(0.25 / size + t**2 / (4 * size**2))
+    )
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95])
@@ -112,17 +130,77 @@ def test_a_mean_of_independent_cases_has_students_interval(seed: int, level: flo
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_clustered_mean_is_that_of_statsmodels(seed: int) -> None:
+def test_a_mean_of_equal_groups_is_that_of_statsmodels(seed: int) -> None:
+    """The classical interval: its cluster-robust variance with G / (G - 1), and G - 1 degrees of freedom."""
     rng = np.random.default_rng(seed)
-    groups = rng.integers(15, size=80)
-    values = rng.normal(size=80) + rng.normal(size=15)[groups]
-    count = len(np.unique(groups))
+    groups = rng.permutation(np.arange(80) % 16)
+    values = rng.normal(size=80) + rng.normal(size=16)[groups]
     fit = sm.OLS(values, np.ones(80)).fit(cov_type="cluster", cov_kwds={"groups": groups, "use_correction": False})
-    half = stats.t.ppf(0.975, count - 1) * fit.bse[0] * math.sqrt(count / (count - 1))
+    half = stats.t.ppf(0.975, 15) * fit.bse[0] * math.sqrt(16 / 15)
     found = mean(values, groups)
     assert (found.low, found.value, found.high) == pytest.approx(
         (fit.params[0] - half, fit.params[0], fit.params[0] + half), abs=1e-9
     )
+    assert found.effective_groups is None
+    per_group = stats.ttest_1samp([values[groups == group].mean() for group in range(16)], 0).confidence_interval(0.95)
+    assert (found.low, found.high) == pytest.approx((per_group.low, per_group.high), abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_mean_of_unequal_groups_leaves_out_one_at_a_time(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(15), rng.integers(1, 20, size=15))
+    values = rng.normal(size=len(groups)) + rng.normal(size=15)[groups]
+    variance, freedom = jackknife(values, groups)
+    found, half = mean(values, groups), stats.t.ppf(0.975, freedom) * math.sqrt(variance)
+    assert (found.low, found.high) == pytest.approx((values.mean() - half, values.mean() + half), abs=1e-9)
+    assert found.effective_groups == pytest.approx(freedom + 1)
+    resampled = bootstrap(
+        lambda cases: float(values[cases].mean()), len(values), groups, bounds=(-math.inf, math.inf)
+    )
+    assert (resampled.low, resampled.high) == pytest.approx((found.low, found.high), abs=1e-9)
+    assert resampled.effective_groups == found.effective_groups
+
+
+def test_a_group_of_nearly_all_cases_leaves_no_interval() -> None:
+    """41 cases in 2 groups of 40 and 1 count for 1.05 groups."""
+    groups, hits = np.arange(41) // 40, np.arange(41) % 3 > 0
+    for found in (
+        proportion(hits, groups),
+        proportion(np.ones(41), groups),
+        mean(hits, groups),
+        bootstrap(lambda cases: float(hits[cases].mean()), 41, groups),
+        bootstrap_table(accuracy, hits.astype(int), np.ones(41, dtype=int), 2, groups),
+    ):
+        assert not bounded(found)
+        assert found.effective_groups == pytest.approx(41**2 / 1601)
+    assert bounded(mean(hits, np.arange(41) // 30))
+
+
+def test_sizes_are_what_makes_groups_unequal() -> None:
+    """Merging the labels of two groups, or splitting one, changes the interval; their names and order do not."""
+    rng = np.random.default_rng(4)
+    groups = np.repeat(np.arange(12), rng.integers(1, 12, size=12))
+    human = rng.integers(3, size=len(groups))
+    judge = np.where(rng.random(len(groups)) < 0.6, human, rng.integers(3, size=len(groups)))
+    order = rng.permutation(len(groups))
+    merged = np.where(groups == 1, 0, groups)
+    intervals: tuple[Callable[[NDArray[np.int64]], Estimate], ...] = (
+        lambda names: proportion(human == judge, names),
+        lambda names: mean(human - judge, names),
+        lambda names: bootstrap_table(accuracy, human, judge, 3, names, bounds=(0, 1)),
+        lambda names: bootstrap(lambda cases: float(np.mean((human - judge)[cases] ** 2)), len(names), names, bounds=(0, 4)),
+    )
+    for interval in intervals:
+        found = interval(groups)
+        assert found.effective_groups is not None
+        assert found.effective_groups < found.groups == 12
+        renamed = interval(11 - groups)
+        assert (renamed.low, renamed.high) == pytest.approx((found.low, found.high))
+        assert interval(merged).groups == 11
+        assert interval(merged).low != pytest.approx(found.low)
+    shuffled = bootstrap_table(accuracy, human[order], judge[order], 3, groups[order], bounds=(0, 1))
+    assert shuffled == intervals[2](groups)
 
 
 def test_nothing_is_not_defined() -> None:
@@ -197,17 +275,25 @@ def test_a_level_is_a_share(level: float) -> None:
         quantile(level)
 
 
-@pytest.mark.parametrize("groups", [None, np.arange(60) // 3])
-def test_a_bootstrapped_mean_is_about_the_mean(groups: NDArray[np.int64] | None) -> None:
+def test_a_bootstrapped_mean_is_about_the_mean() -> None:
     values = np.random.default_rng(2).normal(size=60)
-    drawn = bootstrap(
-        lambda cases: float(values[cases].mean()), 60, groups, resamples=10_000, bounds=(-math.inf, math.inf)
-    )
-    exact = mean(values, groups)
+    drawn = bootstrap(lambda cases: float(values[cases].mean()), 60, resamples=10_000, bounds=(-math.inf, math.inf))
+    exact = mean(values)
     # The bootstrap's variance lacks the factor G / (G - 1); 10,000 resamples leave 0.7 percent of noise.
-    shrunk = math.sqrt((exact.groups - 1) / exact.groups)
     assert drawn.value == pytest.approx(exact.value)
-    assert drawn.high - drawn.low == pytest.approx((exact.high - exact.low) * shrunk, rel=0.03)
+    assert drawn.high - drawn.low == pytest.approx((exact.high - exact.low) * math.sqrt(59 / 60), rel=0.03)
+
+
+@pytest.mark.parametrize("most", [1, 9])
+def test_many_groups_are_drawn_and_few_left_out_with_about_the_same_error(most: int) -> None:
+    """450 groups, more than are left out one at a time."""
+    rng = np.random.default_rng(3)
+    groups = np.repeat(np.arange(450), rng.integers(1, most + 1, size=450) + 1)
+    values = rng.normal(size=len(groups)) + rng.normal(size=450)[groups]
+    drawn = bootstrap(lambda cases: float(values[cases].mean()), len(groups), groups, bounds=(-math.inf, math.inf))
+    exact = mean(values, groups)
+    assert drawn.effective_groups == exact.effective_groups
+    assert drawn.high - drawn.low == pytest.approx(exact.high - exact.low, rel=0.12)  # 400 resamples: 3.5 %
 
 
 def test_the_scale_of_the_bounds_is_fishers_z() -> None:
