@@ -18,9 +18,9 @@ from .metrics.correlation import COEFFICIENTS
 from .minimum_detectable_effect import sensitivity
 from .results import PairedTest, RunComparison
 from .run_arrays import Codes, Flags, RunArrays
-from .score_tests import known, mean_test, statistic_tests
+from .score_tests import exchange_note, known, mean_test, statistic_tests
 
-ALPHA = 0.05  # above this p-value the note says how many labels would show the difference
+ALPHA = 0.05  # above this p-value the note says which difference these labels could show
 MOST_IDS = 10  # of the cases that only one run scored
 
 # further tests of two runs of the same cases, row by row, and a seed
@@ -119,7 +119,10 @@ def _proportion_test(
     """Exact where cases are independent, else by whole groups."""
     estimate = paired.difference(first, second, groups)
     independent = estimate.groups == estimate.n
-    p = paired.mcnemar(first, second).p if independent else paired.permutation(first, second, groups, seed=seed)
+    if independent:
+        p = paired.mcnemar(first, second).p
+    else:
+        p = paired.larger_p(paired.permutation(first, second, groups, seed=seed), estimate)
     only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())
     counts = f"{only_first} right only by the first, {only_second} only by the second"
     test = PairedTest(
@@ -127,23 +130,22 @@ def _proportion_test(
         difference=difference_measure(name, estimate, counts),
         discordant=(only_first, only_second),
         p=known(p),
-        note="McNemar, exact" if independent else "permutation of whole groups",
+        note="McNemar, exact" if independent else exchange_note(estimate),
     )
     if p > ALPHA and only_first != only_second:
-        return test.model_copy(update={"note": f"{test.note}; {_labels_needed(test)}"})
+        return test.model_copy(update={"note": f"{test.note}; {_shown(test)}"})
     return test
 
 
-def _labels_needed(test: PairedTest) -> str:
-    """How many labels would show the difference, at a power of 80 %."""
+def _shown(test: PairedTest) -> str:
+    """The difference that these labels show, at a power of 80 %."""
     result, groups = sensitivity(test), test.difference.groups
     if result is not None and result.groups is not None:
         few = f"{groups} groups" if groups else f"{test.difference.n} labels"
         return f"{few} are too few to show any difference, {result.groups} the fewest that can"
-    if result is None or result.labels is None:
-        return "far more labels to show such a difference"
-    labels = "labels in such groups" if groups else "independent labels"
-    return f"about {result.labels:,} {labels} to show such a difference"
+    if result is None or result.detectable is None:
+        return "these labels are too few to show any difference"
+    return f"these labels show a difference of {result.detectable:.3f} or more, with 80 % power"
 
 
 def _repetition(first: Codes, second: Codes, k: int, groups: Codes, seed: int) -> PairedTest:

@@ -168,7 +168,9 @@ def read_accuracy(record: object) -> RecordedAccuracy | None:
     if type(groups) is int and 1 <= groups <= n:
         accuracy = hits / n if math.isnan(value) else value
         effective = min(effective_n, n) if effective_n > 0 else None  # None: all cases are of one group
-        return RecordedAccuracy(Estimate(accuracy, low, high, n, groups, effective), "groups")
+        equal = _number(record.get("effective_groups"))
+        known = equal if 1 <= equal < groups else None  # None: groups of one size, or a record of earlier versions
+        return RecordedAccuracy(Estimate(accuracy, low, high, n, groups, effective, known), "groups")
     accuracy = hits / n
     if low <= accuracy <= high and 0 < high - low < 1:
         as_wide = min(effective_n_of_interval(low, high, accuracy), n)
@@ -177,7 +179,8 @@ def read_accuracy(record: object) -> RecordedAccuracy | None:
 
 
 def estimate_as_dict(estimate: Estimate) -> dict[str, Any]:
-    """A proportion for JSON: value, low, high, hits, n, groups, effective_n; None for what is not defined."""
+    """A proportion for JSON: value, low, high, hits, n, groups, effective_n and effective_groups; None for what is not
+    defined."""
     if not estimate.n:
         return {"n": 0}
     return {
@@ -188,13 +191,14 @@ def estimate_as_dict(estimate: Estimate) -> dict[str, Any]:
         "n": estimate.n,
         "groups": estimate.groups,
         "effective_n": estimate.effective_n,
+        "effective_groups": estimate.effective_groups,
     }
 
 
 def _estimate(measure: Measure) -> Estimate:
     value, low, high = (_number(number) for number in (measure.value, measure.low, measure.high))
     groups = measure.n if measure.groups is None else measure.groups
-    return Estimate(value, low, high, measure.n, groups, measure.effective_n)
+    return Estimate(value, low, high, measure.n, groups, measure.effective_n, measure.effective_groups)
 
 
 def _number(value: object) -> float:

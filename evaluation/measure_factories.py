@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike
 from ..stats.resampling import Estimate, Groups, group_codes, mean, proportion
 from .results import Measure
 
+FEW_GROUPS = 20  # effective groups; below it intervals cover 93 to 97 % only of figures that are not skewed
+
 
 def to_measure(
     name: str, estimate: Estimate, description: str, note: str = "", *,
@@ -25,6 +27,7 @@ def to_measure(
         n=estimate.n,
         groups=estimate.groups if estimate.groups < estimate.n else None,
         effective_n=estimate.effective_n,
+        effective_groups=estimate.effective_groups if estimate.groups < estimate.n else None,
         description=description,
         note=note or ("" if defined else "not defined on these cases"),
         kind="proportion" if is_proportion else "number",
@@ -54,6 +57,19 @@ def proportion_measure(
 def mean_proportion_measure(name: str, proportions: ArrayLike, groups: Groups, description: str) -> Measure:
     """The mean of (n,) proportions, one per case."""
     return to_measure(name, clip_interval(mean(proportions, groups), 0, 1), description, is_proportion=True)
+
+
+def with_few_groups_warning(measure: Measure) -> Measure:
+    """With a warning where the groups count for fewer than 20 of equal size; for the first measures of a run."""
+    count = measure.freedom + 1
+    if measure.groups is None or count >= FEW_GROUPS:
+        return measure
+    largest = "" if measure.effective_groups is None else " of equal size, because some are much larger than others"
+    warning = (
+        f"few effective groups: the {measure.n:,} labelled cases are in {measure.groups:,} groups that count for "
+        f"{count:.3g}{largest}. Below {FEW_GROUPS} an interval holds the truth less surely; label more groups."
+    )
+    return measure.model_copy(update={"warning": " ".join(filter(None, (measure.warning, warning)))})
 
 
 def clip_interval(estimate: Estimate, low: float, high: float) -> Estimate:

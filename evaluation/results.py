@@ -21,6 +21,9 @@ class Measure(Record):
     effective_n: float | None = Field(
         default=None, description="of a proportion: independent cases that would give the same variance"
     )
+    effective_groups: float | None = Field(
+        default=None, description="groups of equal size that groups of unequal size count for; None: all have one size"
+    )
     description: str = Field(default="", description="the meaning of the value in words")
     note: str = Field(default="", description="what a reader must know of this value")
     warning: str = Field(default="", description="why the run may be worth little, and what to do; empty: nothing")
@@ -30,6 +33,12 @@ class Measure(Record):
     null_value: float | None = Field(
         default=None, description="the value of a judge without this bias, or without a difference"
     )
+
+    @property
+    def freedom(self) -> float:
+        """Student's degrees of freedom of the interval: one less than there are effective groups, or cases."""
+        groups = self.n if self.groups is None else self.groups
+        return (groups if self.effective_groups is None else self.effective_groups) - 1
 
 
 class PairedTest(Record):
@@ -148,8 +157,10 @@ class Evaluation(Record):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The warnings of all measures, and that lines of verdicts do not count."""
-        texts = [measure.warning for section in self.sections.values() for measure in section if measure.warning]
+        """The warnings of all measures, equal texts once, and that lines of verdicts do not count."""
+        texts = dict.fromkeys(
+            measure.warning for section in self.sections.values() for measure in section if measure.warning
+        )
         lines = f"{self.repeated:,} {'line has' if self.repeated == 1 else 'lines have'}"
         return (*texts, *([f"{lines} a later one of the same case; the last one counts"] if self.repeated else []))
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..stats import paired
-from ..stats.resampling import bootstrap
+from ..stats.resampling import Estimate, bootstrap
 from .aspects import OfRows, Rows, Strata, aspect_name
 from .measure_factories import to_measure
 from .results import PairedTest
@@ -16,6 +16,7 @@ from .run_arrays import Codes, Floats
 
 EXCHANGES = 1000  # of the permutation tests of statistics of all cases together
 SWAPPED_GROUPS = "permutation of whole groups"
+UNEQUAL_GROUPS = "the larger p of permuting whole groups and of the interval"
 Statistic = Callable[[NDArray[Any], NDArray[Any]], float]  # of (n,) outputs of a judge and (n,) of people
 
 
@@ -29,9 +30,9 @@ def mean_test(
     else:
         estimate = paired.difference(strata.balanced(first), strata.balanced(second), groups)
         words, weights = strata.words(strata.names), strata.weights
-    p = paired.permutation(weights * first, weights * second, groups, seed=seed)
+    p = paired.larger_p(paired.permutation(weights * first, weights * second, groups, seed=seed), estimate)
     difference = to_measure(name, estimate, description + words, null_value=0.0)
-    return PairedTest(name=name, difference=difference, p=known(p), note=_note(strata))
+    return PairedTest(name=name, difference=difference, p=known(p), note=_note(estimate, strata))
 
 
 def mean_tests(
@@ -74,9 +75,11 @@ def statistic_test(
         first, second, groups, resamples=EXCHANGES, seed=seed,
     )  # fmt: skip
     ours, theirs = (part.mean_of(_of_rows(statistic, side, people)) for side in (first, second))
-    estimate = bootstrap(lambda rows: ours(rows) - theirs(rows), len(people), groups, seed=seed, bounds=(-2.0, 2.0))
+    bounds = (-2.0, 2.0)
+    estimate = bootstrap(lambda rows: ours(rows) - theirs(rows), len(people), groups, seed=seed, bounds=bounds)
     measure = to_measure(name, estimate, description + words, null_value=0.0)
-    return PairedTest(name=name, difference=measure, p=known(p), note=_note(strata))
+    p = paired.larger_p(p, estimate, bounds=bounds)
+    return PairedTest(name=name, difference=measure, p=known(p), note=_note(estimate, strata))
 
 
 def statistic_tests(
@@ -127,5 +130,11 @@ def _standardised(side: Floats) -> Floats:
     return standardised
 
 
-def _note(strata: Strata | None) -> str:
-    return f"{SWAPPED_GROUPS}, all aspects together" if strata is not None and strata.several else SWAPPED_GROUPS
+def exchange_note(estimate: Estimate) -> str:
+    """The test of exchanged groups in words."""
+    return SWAPPED_GROUPS if estimate.effective_groups is None else UNEQUAL_GROUPS
+
+
+def _note(estimate: Estimate, strata: Strata | None) -> str:
+    aspects = ", all aspects together" if strata is not None and strata.several else ""
+    return exchange_note(estimate) + aspects

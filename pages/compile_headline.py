@@ -60,17 +60,11 @@ def power_note(compilation: Compilation) -> str:
         return f"{labels} cannot detect any difference in {name} with 80{THIN}% power."
     least = difference.model_copy(update={"value": effect.detectable, "low": None, "high": None})
     detected = format_measure(least).lstrip("+")
-    return f"{labels} detect a difference of {detected} in {name} with 80{THIN}% power. {_labels(effect)}"
+    return f"{labels} detect a difference of {detected} in {name} or more with 80{THIN}% power."
 
 
 def _too_few_groups(effect: Sensitivity) -> str:
     return f"a test needs at least {effect.groups} groups of cases."
-
-
-def _labels(effect: Sensitivity) -> str:
-    if effect.labels is None:
-        return "The observed difference is too small to compute the number of labels that would detect it."
-    return f"About {effect.labels:,} labels are needed for the observed difference."
 
 
 def _gain(compilation: Compilation) -> str:
@@ -108,9 +102,7 @@ def _power(compilation: Compilation) -> str:
         return ""
     if effect.groups is not None:
         return f"Too few labels to detect any difference: {_too_few_groups(effect)}"
-    if effect.labels is None:
-        return "The difference is too small to compute the number of labels that would detect it."
-    return f"About {effect.labels:,} test labels would detect such a difference with 80{THIN}% power."
+    return power_note(compilation)
 
 
 def _spent(compilation: Compilation) -> str:

@@ -18,8 +18,8 @@ A permutation p-value counts the data as one permutation: (1 + more extreme perm
 That holds where outputs could be exchanged within every group. Where differences go with the size of the group, one
 judge being better in the large groups and the other in the small ones, two judges can be equally good over all cases
 and the exchange rejects too often; a test by the interval's error does not need it. So groups of unequal size must show
-a difference by both. Studentised sign flips (Canay, Romano & Shaikh 2017, Econometrica 85; MacKinnon, Nielsen & Webb 2023,
-J. Applied Econometrics 38) were tried too: docs/results/intervals.md has the levels.
+a difference by both. Studentised sign flips (Canay, Romano & Shaikh 2017, Econometrica 85; MacKinnon, Nielsen & Webb
+2023, J. Applied Econometrics 38) were tried too: docs/results/intervals.md has the levels.
 """
 
 import math
@@ -118,8 +118,8 @@ def permutation(
 ) -> float:
     """The two-sided p-value of a mean difference, by flipping the sign of whole groups.
 
-    Exact, over all flips, where these are no more than `resamples`: up to 14 groups in which the judges differ. Of groups
-    of unequal size the p-value of `difference`'s interval where that is larger.
+    Exact, over all flips, where these are no more than `resamples`: up to 14 groups in which the judges differ. With
+    groups of unequal size take `larger_p` of it and of `difference`.
 
     Args:
         first: (n,) scores of one judge, or whether it is right.
@@ -144,11 +144,7 @@ def permutation(
     for flips in _flips(len(sums), resamples, seed):
         extreme += int(np.count_nonzero(np.abs(sums.sum() - 2 * (flips @ sums)) >= seen))
         drawn += len(flips)
-    exchanged, equal = _p(extreme, drawn, exact), effective_groups(codes, count)
-    if equal == count or not len(sums):
-        return exchanged
-    centre, error, _ = _centre(left, right, codes, count)
-    return max(exchanged, _students_p(centre, error, equal - 1))
+    return _p(extreme, drawn, exact)
 
 
 def permutation_statistic(
@@ -162,8 +158,9 @@ def permutation_statistic(
 ) -> float:
     """The two-sided p-value of statistic(first) - statistic(second), by swapping the outputs of whole groups.
 
-    With groups of unequal size take `larger_p` of it and of the interval of the difference. Under the hypothesis the two outputs of a case could be exchanged, so they must be on one scale: rank the scores of
-    each judge first where the judges use theirs differently and only the order matters.
+    With groups of unequal size take `larger_p` of it and of the interval of the difference. Under the hypothesis the
+    two outputs of a case could be exchanged, so they must be on one scale: rank the scores of each judge first where
+    the judges use theirs differently and only the order matters.
 
     Args:
         statistic: (n,) outputs of one judge, in the order of the cases -> its figure, a correlation with people say.
@@ -210,16 +207,18 @@ def p_of_interval(difference: Estimate, *, bounds: tuple[float, float] | None = 
     if bounds is not None:
         inside = (math.nextafter(-1, 0), math.nextafter(1, 0))
         low, high = (math.atanh(min(max(end / bounds[1], inside[0]), inside[1])) for end in (low, high))
-    error = (high - low) / 2 / quantile(level, difference.freedom)
-    return _students_p((low + high) / 2, error, difference.freedom)
+    from scipy.special import stdtr
+
+    errors = abs(low + high) / (high - low) * quantile(level, difference.freedom)
+    return float(2 * stdtr(difference.freedom, -errors))
 
 
 def larger_p(exchanged: float, difference: Estimate, *, bounds: tuple[float, float] | None = None) -> float:
     """The p-value of an exchange of whole groups, or that of the interval where groups are unequal and it is larger.
 
     Args:
-        exchanged: p-value of `permutation_statistic`.
-        difference: of the same statistic, with its 95 % interval.
+        exchanged: p-value of `permutation` or `permutation_statistic`.
+        difference: of the same means or statistics, with its 95 % interval.
         bounds: as for `p_of_interval`.
     """
     if difference.effective_groups is None or math.isnan(exchanged):
@@ -310,15 +309,6 @@ def _centre(left: Floats, right: Floats, codes: NDArray[np.intp], count: int) ->
     of_groups = variance_of_mean(apart - centre, codes, count) * n**2
     of_halves = 0.5 * (1 - centre) ** 2 + 0.5 * (1 + centre) ** 2 + centre**2
     return centre, math.sqrt(of_groups + count / (count - 1) * of_halves) / (n + 2), 1.0
-
-
-def _students_p(value: float, error: float, freedom: float) -> float:
-    """Two-sided, of a value of 0; 0 where there is a value without any error."""
-    if error <= 0:
-        return float(value == 0)
-    from scipy.special import stdtr
-
-    return float(2 * stdtr(freedom, -abs(value) / error))
 
 
 def _is_exact(count: int, resamples: int) -> bool:

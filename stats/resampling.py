@@ -102,7 +102,8 @@ def proportion(hits: ArrayLike, groups: Groups = None, *, level: float = 0.95) -
 def _design_effect(values: NDArray[np.bool_], value: float, codes: NDArray[np.intp], size: tuple[int, float]) -> float:
     """At least 1: how many times the variance of as many independent cases this proportion has."""
     n, (count, equal) = len(values), size
-    seen = max(1.0, variance_of_mean(values - value, codes, count) * n / (value * (1 - value)))
+    residuals = np.asarray(values - value, dtype=np.float64)
+    seen = max(1.0, variance_of_mean(residuals, codes, count) * n / (value * (1 - value)))
     rarer = len(np.unique(codes[values == (value < 0.5)]))
     prior = 1 + PRIOR * (n / equal - 1)
     return max(seen, (rarer * seen + prior) / (rarer + 1))
@@ -150,16 +151,17 @@ def bootstrap(
     """A statistic of the cases with its interval; for smooth statistics whose error falls as 1 / sqrt(n).
 
     Groups are left out one at a time, which draws nothing. Where that were more work than the resamples are (over 400
-    groups, or 2 million cases to read), whole groups are drawn instead. Sets of more than `DRAWN_CASES` cases are drawn in part, m of G groups, and the error
-    is multiplied by sqrt(m / G) (m out of n; Bickel, Götze & van Zwet 1997), so that 100,000 cases cost about what 5,000
-    do.
+    groups, or 2 million cases to read), whole groups are drawn instead. Sets of more than `DRAWN_CASES` cases are drawn
+    in part, m of G groups, and the error is multiplied by sqrt(m / G) (m out of n; Bickel, Götze & van Zwet 1997), so
+    that 100,000 cases cost about what 5,000 do.
 
     Args:
         statistic: positions of cases (m,), with repetitions -> the figure of these cases; NaN, without a warning,
             where it is not defined.
         n: cases.
         groups: (n,) the group of each case; None: independent cases.
-        resamples: how often to draw, where cases or groups are drawn; None: 400, down to 200 where a few groups hold tens of thousands of cases.
+        resamples: how often to draw, where cases or groups are drawn; None: 400, down to 200 where a few groups hold
+            tens of thousands of cases.
         level: of confidence, in (0, 1).
         bounds: of the statistic, infinite where it has none; the interval stays inside.
 

@@ -12,7 +12,7 @@ from ...stats import agreement as tables
 from ...stats.resampling import bootstrap_table, mean
 from ..answers import by_answer, of_answers, of_cases
 from ..aspects import aspect_name, strata_of
-from ..measure_factories import clip_interval, proportion_measure, to_measure
+from ..measure_factories import clip_interval, proportion_measure, to_measure, with_few_groups_warning
 from ..metric import MetricOptions, register
 from ..results import ConfusionTable, LabelRow, Measure
 from ..run_arrays import PAIR, RunArrays
@@ -31,7 +31,8 @@ def accuracy(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     if not both.n:
         return
     hits = both.judge == both.human
-    yield proportion_measure("accuracy", hits, both.group, "the verdict equals the human label")
+    whole = proportion_measure("accuracy", hits, both.group, "the verdict equals the human label")
+    yield with_few_groups_warning(whole)
     if run.is_of_pairs and (untied := both.human != 2).any() and not untied.all():
         description = "over the cases that people do not call a tie"
         yield proportion_measure("accuracy without ties", hits[untied], both.group[untied], description)

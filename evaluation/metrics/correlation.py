@@ -11,7 +11,7 @@ from ...stats.proportions import FEWEST, correlation
 from ...stats.resampling import Estimate, bootstrap, bootstrap_table, mean
 from ..answers import by_answer, of_answers, of_cases
 from ..aspects import Strata, aspect_name, mean_estimate, mean_of_means, strata_of
-from ..measure_factories import clip_interval, proportion_measure, to_measure
+from ..measure_factories import clip_interval, proportion_measure, to_measure, with_few_groups_warning
 from ..metric import MetricOptions, register
 from ..results import Histogram, Measure, Stratum
 from ..run_arrays import Codes, Floats, RunArrays
@@ -97,7 +97,8 @@ def _of_texts(texts: RunArrays, strata: Strata, seed: int, aspect: str = "") -> 
         estimate, words = mean_correlation(name, judge, human, groups, seed, strata)
         note = "" if not math.isnan(estimate.value) else "constant scores"
         description = f"{title} of the judge's and human scores, over all texts{words}"
-        yield to_measure(aspect_name(name, aspect), estimate, description, note)
+        measure = to_measure(aspect_name(name, aspect), estimate, description, note)
+        yield with_few_groups_warning(measure) if measure.name == "spearman" else measure
     yield from _within_inputs(texts, strata, aspect)
     yield from _of_sampled_pairs(texts, strata, seed, aspect)
 

@@ -94,7 +94,7 @@ def false_alarms(
 
 @pytest.mark.parametrize(("then", "now"), [(10, 10), (60, 10), (40, 20)])
 def test_prompts_without_drift_raise_a_false_alarm_in_5_percent(then: int, now: int):
-    assert false_alarms(then, now, 0.8, 1000) == pytest.approx(0.05, abs=0.015)
+    assert 0.03 <= false_alarms(then, now, 0.8, 1000) <= 0.065
 
 
 def test_taking_the_pairs_of_a_prompt_for_independent_would_raise_far_more():

@@ -267,10 +267,13 @@ def test_the_order_of_verdicts_changes_nothing() -> None:
     assert told(run[::-1]).sections == told(run).sections
 
 
-def test_the_same_seed_gives_the_same_figures_and_another_one_other_intervals() -> None:
+def test_the_same_seed_gives_the_same_figures_and_another_one_other_intervals_of_independent_cases() -> None:
     run = drawn_pairs(40)
     assert told(run) == told(run)
-    assert told(run).measure("kappa") != told(run, seed=1).measure("kappa")
+    assert told(run).measure("kappa") == told(run, seed=1).measure("kappa")  # groups are left out one at a time
+    alone = [one.model_copy(update={"group": one.case_id}) for one in run]
+    assert told(alone).measure("kappa") == told(alone).measure("kappa")
+    assert told(alone).measure("kappa") != told(alone, seed=1).measure("kappa")
 
 
 def test_exchanging_all_candidates_changes_no_figure_but_names() -> None:

@@ -32,6 +32,7 @@ from dicast.pages.compile_headline import compile_answers, compile_headline
 from dicast.pages.compile_page import PromptChange, commands, prompt_changes, tie_weights
 from dicast.pages.plots import chart
 from dicast.pages.prompt_diff import pieces
+from dicast.stats.power import detectable_difference
 from dicast.workflows.reports import write_compilation_page
 
 NOW = "21 November 2026"
@@ -375,21 +376,18 @@ def runs(counts: tuple[int, int, int, int], each: int = 1) -> PairedTest:
 
 
 def test_sensitivity_is_that_of_mcnemars_test() -> None:
-    # 20 of 100 discordant, 15 to 5: Connor's (1987) example of a discordance of .2 and a difference of .1 needs 168 by
-    # the exact test (tests/test_power.py); labels_for_difference's doctest has the same figure.
+    # 20 of 100 discordant: McNemar's exact test has 80 % power at a difference of .135 (tests/stats/test_power.py).
     found = sensitivity(runs((60, 15, 5, 20)))
     assert found is not None
-    assert found.labels == 168
+    assert found.detectable == pytest.approx(detectable_difference(100, 0.2))
     assert found.detectable == pytest.approx(0.135, abs=0.02)
 
 
-def test_groups_of_copies_need_as_many_times_the_labels() -> None:
+def test_groups_of_copies_show_what_their_number_shows() -> None:
     alone, fourfold = sensitivity(runs((60, 15, 5, 20))), sensitivity(runs((240, 60, 20, 80), each=4))
     assert alone is not None
     assert fourfold is not None
-    assert alone.labels is not None
-    assert fourfold.labels == pytest.approx(4 * alone.labels, rel=0.06)  # 400 labels are worth 100
-    assert fourfold.detectable == pytest.approx(alone.detectable, rel=0.06)
+    assert fourfold.detectable == pytest.approx(alone.detectable, rel=0.06)  # 400 labels are worth 100
 
 
 def test_sensitivity_of_a_correlation_is_that_of_its_interval() -> None:
@@ -398,7 +396,11 @@ def test_sensitivity_of_a_correlation_is_that_of_its_interval() -> None:
     assert found is not None
     error = 0.1 / 1.9842  # Student's quantile of 99 degrees of freedom; of 80 % power 0.8453
     assert found.detectable == pytest.approx((1.9842 + 0.8453) * error, abs=1e-4)
-    assert found.labels == 798  # 100 * (2.8016 * error / 0.05)^2 = 797.4
+    # Groups of unequal size, worth 10: 9 degrees of freedom have 2.2622 and 0.8834.
+    few = figure.model_copy(update={"groups": 50, "effective_groups": 10.0})
+    found = sensitivity(PairedTest(name="spearman", difference=few, p=0.33))
+    assert found is not None
+    assert found.detectable == pytest.approx((2.2622 + 0.8834) * 0.1 / 2.2622, abs=1e-4)
 
 
 def test_five_groups_can_show_nothing_and_six_little() -> None:
@@ -406,28 +408,27 @@ def test_five_groups_can_show_nothing_and_six_little() -> None:
     five = runs((120, 30, 10, 40), each=40)
     assert five.p is not None
     assert five.p >= 1 / 16
-    assert sensitivity(five) == Sensitivity(None, None, 6)
+    assert sensitivity(five) == Sensitivity(None, 6)
     assert five.note.endswith("5 groups are too few to show any difference, 6 the fewest that can")
     six = runs((120, 40, 35, 45), each=40)
-    found = sensitivity(six)
-    assert found is not None
-    assert found.groups is None
-    assert found.labels is not None
-    assert six.note.endswith(f"about {found.labels:,} labels in such groups to show such a difference")
+    assert sensitivity(six) == Sensitivity(None)  # enough for a p-value of 1/32, not for a power of 80 %
+    assert six.note.endswith("these labels are too few to show any difference")
 
 
-def test_labels_are_at_least_those_of_six_groups() -> None:
-    figure = Measure(name="mse", value=0.5, low=0.4, high=0.6, n=100, groups=10, null_value=0.0)
-    found = sensitivity(PairedTest(name="mse", difference=figure, p=0.001))
+def test_no_number_of_labels_is_said_to_show_an_uncertain_difference() -> None:
+    """With a true .04 in 45 groups the number ran from 640 to 15,600 labels (10 to 90 %)."""
+    inconclusive = runs((120, 15, 12, 53))
+    assert inconclusive.p is not None
+    assert inconclusive.p > 0.05
+    found = sensitivity(inconclusive)
     assert found is not None
-    assert found.labels == 60
+    assert found.detectable is not None
+    words = f"these labels show a difference of {found.detectable:.3f} or more, with 80 % power"
+    assert inconclusive.note == f"McNemar, exact; {words}"
 
 
 def test_what_cannot_be_counted_is_left_out() -> None:
-    assert sensitivity(runs((60, 0, 0, 40))) is None  # never told apart
-    alike = sensitivity(runs((60, 10, 10, 20)))
-    assert alike is not None
-    assert alike.labels is None
+    assert sensitivity(runs((60, 0, 0, 40))) is None  # never differed
     few = sensitivity(runs((0, 3, 0, 1)))
     assert few is not None
     assert few.detectable is None

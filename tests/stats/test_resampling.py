@@ -155,9 +155,7 @@ def test_a_mean_of_unequal_groups_leaves_out_one_at_a_time(seed: int) -> None:
     found, half = mean(values, groups), stats.t.ppf(0.975, freedom) * math.sqrt(variance)
     assert (found.low, found.high) == pytest.approx((values.mean() - half, values.mean() + half), abs=1e-9)
     assert found.effective_groups == pytest.approx(freedom + 1)
-    resampled = bootstrap(
-        lambda cases: float(values[cases].mean()), len(values), groups, bounds=(-math.inf, math.inf)
-    )
+    resampled = bootstrap(lambda cases: float(values[cases].mean()), len(values), groups, bounds=(-math.inf, math.inf))
     assert (resampled.low, resampled.high) == pytest.approx((found.low, found.high), abs=1e-9)
     assert resampled.effective_groups == found.effective_groups
 
@@ -189,7 +187,9 @@ def test_sizes_are_what_makes_groups_unequal() -> None:
         lambda names: proportion(human == judge, names),
         lambda names: mean(human - judge, names),
         lambda names: bootstrap_table(accuracy, human, judge, 3, names, bounds=(0, 1)),
-        lambda names: bootstrap(lambda cases: float(np.mean((human - judge)[cases] ** 2)), len(names), names, bounds=(0, 4)),
+        lambda names: bootstrap(
+            lambda cases: float(np.mean((human - judge)[cases] ** 2)), len(names), names, bounds=(0, 4)
+        ),
     )
     for interval in intervals:
         found = interval(groups)
