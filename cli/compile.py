@@ -115,6 +115,8 @@ def _print(result: "CompileRun", as_json: bool) -> int:
         )
         return EXIT[compiled.result.outcome]
     render.console.print(test_table(compiled.result))
+    if compiled.result.aspects:
+        render.console.print(aspects_table(compiled.result))
     render.say(compiled.result.summary)
     if compiled.certificate:
         render.say(compiled.certificate.summary())
@@ -157,6 +159,23 @@ def test_table(tested: "Result") -> Any:
         if measure.name in ("chance", "majority", "longer", "human ceiling"):
             rows.append([measure.name, render.interval_text(measure), *[""] * (len(names) - 1), "", ""])
     return render.table([f"test part, n = {tested.n}", *names, "calls", "tokens"], rows)
+
+
+def aspects_table(tested: "Result") -> Any:
+    """The objective by aspect: before, after, and the difference with its test."""
+    from rich.markup import escape
+
+    from . import render
+
+    rows = []
+    for row in tested.aspects:
+        sides = ["-" if measure is None else render.interval_text(measure) for measure in (row.before, row.after)]
+        test = row.test
+        difference = "-" if test is None else render.interval_text(test.difference)
+        p_values = ["-", "-"] if test is None else [render.p_value(test.p), render.p_value(test.p_holm)]
+        rows.append([escape(row.aspect), *sides, difference, *p_values])
+    heads = [f"{tested.objective} by aspect", "uncompiled", "compiled", "difference", "p", "p (Holm)"]
+    return render.table(heads, rows)
 
 
 def _columns(tested: "Result") -> list[str]:

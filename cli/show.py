@@ -158,11 +158,19 @@ def _short_form(name: str, value: Any) -> Any:
     if name == "spent" and isinstance(value, Mapping) and isinstance(value.get("usage"), Mapping):
         calls, minutes = value["usage"].get("calls", 0), value.get("minutes", 0.0)
         return f"{calls:,} calls, {minutes:.1f} minutes"
+    if name == "aspects" and isinstance(value, list):
+        return {str(row["aspect"]): _aspect_row(row) for row in value}
     if name == "looks" and isinstance(value, list):
         from ..optimizers.looks import read_looks
 
         return {f"test {number}": look.line for number, look in enumerate(read_looks(value), start=1)}
     return value[:12] if name == "cases" and isinstance(value, str) else value
+
+
+def _aspect_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The objective on one aspect before and after compiling, and the difference."""
+    difference = {"difference": row["test"]["difference"], "p": row["test"]["p"]} if row["test"] else {}
+    return {"before": row["before"], "after": row["after"], **difference}
 
 
 def _test_row(row: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ from ..evaluation.evaluate import evaluate
 from ..evaluation.results import Evaluation, Measure, PairedTest, RunComparison
 from ..evaluation.run_arrays import run_arrays
 from ..stats.repeated_looks import ALPHA, adjusted_p
+from .aspect_results import AspectResult, aspect_results
 from .certificates.certificate import Certificate, ThresholdCheck
 from .cost_account import TotalCost, cost_per_verdict
 from .looks import Look, Looks
@@ -51,6 +52,10 @@ class Result(Record):
     )
     looks: Looks | None = Field(
         default=None, description="how often the cases of the test part were tested before; None: not counted"
+    )
+
+    aspects: tuple[AspectResult, ...] = Field(
+        default=(), description="the objective by aspect, before and after; empty where the cases are not of several"
     )
 
     @property
@@ -110,6 +115,9 @@ def compare_on_test(
     looks = count_looks() if count_looks and _has_p_value(comparisons, objective) else None
     comparisons = _adjusted(comparisons, looks)
     outcome, summary = _outcome(comparisons, objective, looks)
+    evaluations = {judge.name: judge.evaluation for judge in judges}
+    before, after = ((arrays[name], evaluations[name]) for name in (UNCOMPILED, COMPILED))
+    decisive = next(comparison for comparison in comparisons if comparison.second == UNCOMPILED)
     unbeaten = [_unbeaten(comparison, objective) for comparison in comparisons if comparison.second in baselines]
     if any(unbeaten):
         summary += f"; not shown to be better than {', '.join(filter(None, unbeaten))}"
@@ -121,6 +129,7 @@ def compare_on_test(
         outcome=outcome,
         summary=summary,
         looks=looks,
+        aspects=aspect_results(objective, before, after, decisive, seed=seed),
     )
 
 
@@ -221,6 +230,7 @@ def training_record(
         "summary": result.summary,
         **record,
         "test": {judge.name: _recorded_measures(judge) for judge in result.judges},
+        **({"aspects": [aspect.model_dump(mode="json") for aspect in result.aspects]} if result.aspects else {}),
         "baselines": [measure.model_dump(mode="json") for measure in result.reference_measures],
         "certificate": certificate.model_dump(mode="json") if certificate else None,
         "looks": [look.model_dump() for look in looks],

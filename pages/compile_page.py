@@ -8,7 +8,15 @@ from ..optimizers.compile_folder import Compilation
 from . import markdown
 from .compile_headline import compile_answers, compile_headline, power_note
 from .compile_searches import no_budget, prompt_summary, structure_measure, structure_summary
-from .compile_tables import TextTable, judges_grid, prompts_grid, recipe_grid, settings_grid, structure_grid
+from .compile_tables import (
+    TextTable,
+    aspects_grid,
+    judges_grid,
+    prompts_grid,
+    recipe_grid,
+    settings_grid,
+    structure_grid,
+)
 from .formatting import THIN, counted
 from .html import render
 from .plots import compilations, curves, forest
@@ -127,6 +135,8 @@ def commands(compilation: Compilation) -> tuple[tuple[str, str], ...]:
 def _sections(compilation: Compilation, *, with_charts: bool) -> Iterator[Section]:
     """All sections in reading order, including empty ones."""
     test = Section("test", "Is it better?", "Test", grids=[judges_grid(compilation)])
+    if compilation.result.aspects:
+        test.grids.append(aspects_grid(compilation))
     calibration = Section("calibration", "Is it calibrated?", "Calibration")
     learnt = Section("learnt", "What was learnt?", "Learnt")
     tried = Section("tried", "What was tried?", "Search")

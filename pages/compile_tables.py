@@ -10,7 +10,7 @@ from ..optimizers.result import COMPILED, JudgeOnTest
 from ..optimizers.structure.pareto import StructureTrial
 from ..optimizers.structure.search import StructureSearch
 from .compile_searches import higher_is_better, prompt_change, prompt_measure, structure_change, structure_measure
-from .formatting import MISSING, format_interval, format_measure, format_value, readable
+from .formatting import MISSING, format_interval, format_measure, format_p_value, format_value, readable
 
 COLUMNS = ("accuracy", "agreement", "kappa", "nDCG", "spearman", "pearson", "kendall", "log-loss", "ECE")
 LOWER_IS_BETTER = ("log-loss", "ECE")
@@ -70,6 +70,22 @@ def judges_grid(compilation: Compilation) -> TextTable:
         ("Judge", *heads, "Calls", "Tokens"),
         tuple(rows),
         "Below each value its 95 % interval. Calls and tokens are means per verdict and include cached answers.",
+    )
+
+
+def aspects_grid(compilation: Compilation) -> TextTable:
+    """The objective by aspect, before and after compiling, with the paired test."""
+    rows = []
+    for row in compilation.result.aspects:
+        test = row.test
+        cells = (*map(_measure_cell, (row.before, row.after, test.difference if test else None)),)
+        p_values = (test.p, test.p_holm) if test else (None, None)
+        rows.append(TextRow((TextCell(row.aspect), *cells, *(TextCell(format_p_value(p)) for p in p_values))))
+    return TextTable(
+        f"{readable(compilation.result.objective)} by aspect",
+        ("Aspect", "Uncompiled", "Compiled", "Difference", "p", "p (Holm)"),
+        tuple(rows),
+        "The figure of all texts is the mean over aspects. Whole groups are swapped in each test.",
     )
 
 
@@ -156,9 +172,13 @@ def _facts(compilation: Compilation) -> Iterator[tuple[str, str]]:
         yield "versions", ", ".join(f"{name} {number}" for name, number in file.versions.items())
 
 
+def _measure_cell(measure: Measure | None) -> TextCell:
+    return TextCell(MISSING) if measure is None else TextCell(format_measure(measure), format_interval(measure))
+
+
 def _judge_row(judge: JudgeOnTest, names: Sequence[str]) -> TextRow:
     measures = [judge.evaluation.measure(name) for name in names]
-    values = [TextCell(MISSING) if m is None else TextCell(format_measure(m), format_interval(m)) for m in measures]
+    values = list(map(_measure_cell, measures))
     unscored = judge.evaluation.cases - judge.evaluation.scored
     description = DESCRIPTIONS.get(judge.name, "the baseline of the recipe")
     description += f"; {unscored:,} unscored" if unscored else ""

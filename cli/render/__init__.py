@@ -1,7 +1,7 @@
 """How results look on a terminal."""
 
 from .console import console, errors, heading, indented, say, status, table
-from .evaluation import comparison, evaluation, interval_text, number
+from .evaluation import comparison, evaluation, interval_text, number, p_value
 from .judgment import judgment, outcome, spent, stage_lines
 from .progress import BarProgress, Compiling, PrepareProgress, RunProgress, download_progress
 from .summary import summary
@@ -23,6 +23,7 @@ __all__ = [
     "judgment",
     "number",
     "outcome",
+    "p_value",
     "say",
     "spent",
     "stage_lines",

@@ -73,7 +73,7 @@ def comparison(result: RunComparison) -> Iterator[Any]:
         measure = test.difference
         description = Text(measure.description + (f"; {test.note}" if test.note else ""))
         p_values = p_value(test.p), p_value(test.p_holm)
-        table.add_row(test.name, interval_text(measure), f"{measure.n:,}", *p_values, description)
+        table.add_row(Text(test.name), interval_text(measure), f"{measure.n:,}", *p_values, description)
     yield table
 
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from ...data import Case
 
 Floats = NDArray[np.float64]
-ByAspect = Literal["one", "intercepts", "each"]
+ByAspect = Literal["shared", "intercepts", "models"]
 MODELS: tuple[ByAspect, ...] = get_args(ByAspect)
-ASPECT_WORDS = {"intercepts": "an intercept for each aspect", "each": "a model for each aspect"}
+ASPECT_WORDS = {"intercepts": "an intercept for each aspect", "models": "a model for each aspect"}
 PENALTIES = (1.0, 10.0, 100.0)  # precision of the prior of a standardised weight; a single feature has the first
 SAME = 1e-9  # columns this close to proportional are one feature
 
@@ -34,11 +34,11 @@ class HeadSpec:
     penalty: float
     by_case: bool = False
     isotonic: bool = False
-    aspects: ByAspect = "one"
+    aspects: ByAspect = "shared"
 
     def __str__(self) -> str:
         parts = [self.name, *([f"penalty {self.penalty:g}"] if len(self.features) > 1 else [])]
-        parts += [ASPECT_WORDS[self.aspects]] if self.aspects != "one" else []
+        parts += [ASPECT_WORDS[self.aspects]] if self.aspects != "shared" else []
         return ", ".join(
             [*parts, *(["ties by case"] if self.by_case else []), *(["isotonic"] if self.isotonic else [])]
         )

@@ -83,12 +83,12 @@ class TextEvidence:
 
     def fits(self, plan: HeadSpec, chosen: Flags) -> list[ScoreHead]:
         """One head per row of `chosen` (s, n), fitted to the texts that the row marks."""
-        if plan.aspects == "one":
+        if plan.aspects == "shared":
             return [
                 self._head(plan, rows, model, {}) for rows, model in zip(chosen, self._one(plan, chosen), strict=True)
             ]
         fitted = self._with_intercepts(plan, chosen)
-        if plan.aspects == "each":
+        if plan.aspects == "models":
             for aspect in range(len(self.aspects)):
                 counts = (chosen & (self.aspect == aspect)).sum(axis=1)
                 for which in np.flatnonzero(counts >= FEWEST_FOR_MODEL).tolist():
@@ -178,9 +178,9 @@ def _scales(cases: Sequence[Case], aspects: Sequence[str]) -> list[tuple[float, 
     scales = []
     for aspect in aspects:
         labels = [case.label for case in cases if (case.aspect or "") == aspect and isinstance(case.label, Scores)]
-        found = sorted({(label.lo, label.hi) for label in labels})
-        if len(found) != 1:
+        ends = sorted({(label.lo, label.hi) for label in labels})
+        if len(ends) != 1:
             of = f" of the aspect {aspect!r}" if aspect else ""
-            raise DeclarationError(f"fit: people's scores{of} are on {len(found)} scales, {found}. Give one scale.")
-        scales += found
+            raise DeclarationError(f"fit: people's scores{of} are on {len(ends)} scales, {ends}. Give one scale.")
+        scales += ends
     return scales
