@@ -31,9 +31,7 @@ EXIT = {"stopped": STOPPED, "budget": INCONCLUSIVE}
     "--delta", type=options.FloatRange(0, 0.25, min_open=True), default=0.05, show_default=True,
     help="Probability of a certificate that does not hold.",
 )  # fmt: skip
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of --limit, and of one case of each group."
-)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of --limit.")
 @click.option("--limit", type=click.IntRange(1), help="Take this many cases, sampled with --seed.")
 @options.no_ties_option
 @options.trust_option
@@ -93,7 +91,7 @@ def _print(run: "CascadeRun", as_json: bool) -> int:
 
 def _table(result: "CertifiedCascade") -> Any:
     """A line per judge: its threshold, the proportions it reaches and decides, accuracy and cost."""
-    from ..optimizers.certificates.certificate import percent
+    from ..optimizers.certificates.wording import percent
     from . import render
 
     rows = []

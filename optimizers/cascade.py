@@ -25,8 +25,9 @@ from ..judging.judge import Judge
 from ..judging.judge_file import read
 from ..judging.judge_record import to_record
 from ..judging.registry import JUDGE_SUFFIX, judge_title
-from .certificates.certificate import CascadeCertificate, percent
+from .certificates.certificate import CascadeCertificate
 from .certificates.certify import certify_cascade, judge_evidence
+from .certificates.wording import percent
 from .cost_account import cost_per_verdict
 from .evidence import Evidence, without_head
 from .fingerprints import case_fingerprints, digest, digest_of, exclude_seen
@@ -85,14 +86,13 @@ def certify_judges(
     *,
     risk: float = 0.1,
     delta: float = 0.05,
-    seed: int = 0,
 ) -> CertifiedCascade:
     """The cascade of these judges, certified on the cases with a label.
 
     Args:
         members: name (of a program or a file) and judge, the cheapest first; they are not changed.
         cases: pairs or choices; those without a label are left out.
-        risk, delta, seed: as in `certify`.
+        risk, delta: as in `certify`.
 
     Raises:
         DataError: no labelled case, a case that a member was compiled on, or a member without certainties.
@@ -108,7 +108,7 @@ def certify_judges(
     unit, costs = _costs(runs)
     certificate = certify_cascade(
         [_stage(name, run) for (name, _), run in zip(members, runs, strict=True)],
-        risk=risk, delta=delta, costs=costs, groups=[case.split_key for case in labelled], seed=seed,
+        risk=risk, delta=delta, costs=costs, groups=[case.split_key for case in labelled],
     )  # fmt: skip
     names = [f"{number} {judge_title(name)}" for number, (name, _) in enumerate(members, start=1)]
     rows = zip(names, _by_member(certificate, len(members)), map(_accuracy, runs), costs, strict=True)

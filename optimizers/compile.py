@@ -227,9 +227,7 @@ class Compiler:
 
         def certified() -> dict[str, Any]:
             levels = {"risk": self.recipe.risk, "delta": self.recipe.delta}
-            return certify(
-                *sides, groups=[case.split_key for case in part], seed=self.recipe.seed, **levels
-            ).model_dump(mode="json")
+            return certify(*sides, groups=[case.split_key for case in part], **levels).model_dump(mode="json")
 
         content = self.checkpoints.once("certificate", certified)
         with self.checkpoints.reading("certificate"):
@@ -252,7 +250,7 @@ class Compiler:
             if certificate is not None and certificate.threshold is not None:
                 sides = judge_evidence(runs[COMPILED])
                 groups = [case.split_key for case in part]
-                threshold_check = check(certificate, *sides, groups=groups, seed=self.recipe.seed)
+                threshold_check = check(certificate, *sides, groups=groups, ids=[case.id for case in part])
                 result = result.model_copy(update={"threshold_check": threshold_check})
             self.checkpoints.settle()
             return result.model_dump(mode="json")

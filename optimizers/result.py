@@ -14,7 +14,8 @@ from ..evaluation.results import Evaluation, Measure, PairedTest, RunComparison
 from ..evaluation.run_arrays import run_arrays
 from ..stats.repeated_looks import ALPHA, adjusted_p
 from .aspect_results import AspectResult, aspect_results
-from .certificates.certificate import Certificate, ThresholdCheck
+from .certificates.certificate import Certificate
+from .certificates.threshold_check import ThresholdCheck
 from .cost_account import TotalCost, cost_per_verdict
 from .looks import Look, Looks
 from .objective import DEFAULTS, OBJECTIVES, TEXTS, Objective, paired_tests

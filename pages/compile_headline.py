@@ -150,7 +150,7 @@ def _answers(compilation: Compilation) -> Iterator[PageAnswer]:
         if certificate.threshold is None:
             yield PageAnswer("What is certified?", "Nothing", f"at {limit} disagreement", "certificate", "warn")
         else:
-            groups = ", every group weighted equally" if certificate.n != certificate.cases else ""
+            groups = ", groups weighted equally" if certificate.n != certificate.cases else ""
             line = f"of verdicts have certainty {certificate.threshold:g} or more; at most {limit} disagree{groups}"
             yield PageAnswer("What is certified?", format_percent(certificate.coverage), line, "certificate", "good")
     calls, calls_before = format_value(result.compiled.calls), format_value(result.uncompiled.calls)

@@ -71,7 +71,7 @@ def cascade(
         lm: models of judges that come without.
         risk: disagreement with the human labels that is certified among accepted verdicts.
         delta: probability of a certificate that does not hold.
-        seed: of `limit`, and of the one case that is taken from each group.
+        seed: of `limit`.
         limit: this many cases, sampled.
         workers: cases judged at once.
         timeout: seconds until the first byte of an answer, of which the whole may take twice that; by default 120, of a
@@ -115,7 +115,7 @@ def cascade(
         evidence = Evidence(folder, account, ProgressCallbacks(progress.step, progress.verdict, stop), workers)
         try:
             with paced(pace), delayed_interrupt(stop):
-                result = certify_judges(members, labelled, evidence, risk=risk, delta=delta, seed=seed)
+                result = certify_judges(members, labelled, evidence, risk=risk, delta=delta)
         except Interrupted:
             return CascadeRun(path, "stopped")
         except BudgetSpent as error:

@@ -1,16 +1,22 @@
 """The records of a certificate, and the sentences that a user reads."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from ...data.case import Record
+from .averaged_binomial_test import exact_limits
+from .wording import case_counts, counted, percent
 
-EQUAL_WEIGHT = "each group (a prompt, a person) with equal weight"  # one case of each is sampled, however many it has
 OLD_NAMES = {"accepted": "kept", "accepted_of_all": "kept_of_all", "reached": "asked", "disagreement": "rate"}
+Weighting = Literal["drawn", "accepted groups"]
+EQUAL_WEIGHT: dict[Weighting, str] = {
+    "drawn": "each group (a prompt, a person) with equal weight",
+    "accepted groups": "each group (a prompt, a person) with accepted verdicts weighted equally",
+}
 
 
-class _CertificateRecord(Record):
+class CertificateRecord(Record):
     """A record that also reads the field names of earlier judge files."""
 
     @model_validator(mode="before")
@@ -22,76 +28,142 @@ class _CertificateRecord(Record):
         return {renamed.get(name, name): content for name, content in value.items()}
 
 
-class CertificatePoint(_CertificateRecord):
+class TestedPoint(CertificateRecord):
+    """What the tests of a threshold and of a cascade's thresholds have in common."""
+
+    accepted: int = Field(description="groups with an accepted verdict; verdicts, where every case is alone")
+    errors: float = Field(
+        description="sum over these groups of the proportion of accepted verdicts that disagree with people; the "
+        "number of such verdicts, where every case is alone"
+    )
+    p: float = Field(description="p-value against a disagreement of `risk` or more")
+    coverage: float | None = Field(
+        default=None,
+        description="proportion of the cases that are accepted, groups weighted equally; None: accepted / n, as in "
+        "certificates of earlier versions",
+    )
+
+
+class CertificatePoint(TestedPoint):
     """A threshold and its test."""
 
     threshold: float = Field(description="a verdict is accepted if its certainty is at or above")
-    accepted: int = Field(description="verdicts that the threshold accepts")
-    errors: int = Field(description="accepted verdicts that disagree with people")
-    p: float = Field(description="p-value against a disagreement of `risk` or more")
 
 
-class CascadePoint(_CertificateRecord):
+class CascadePoint(TestedPoint):
     """A threshold for every judge of a cascade, and their test."""
 
     thresholds: tuple[float | None, ...] = Field(description="of each judge; None: this judge is left out")
-    accepted: int = Field(description="verdicts that the thresholds accept")
-    errors: int = Field(description="accepted verdicts that disagree with people")
-    p: float = Field(description="p-value against a disagreement of `risk` or more")
 
 
-class RiskCertificate(_CertificateRecord):
+class RiskCertificate(CertificateRecord):
     """What the certificates of a judge and of a cascade have in common."""
 
+    weighting: Weighting = Field(
+        default="drawn",
+        description="whose disagreement is certified: each group with accepted verdicts weighted equally; or, in "
+        "certificates of earlier versions, that of one case drawn of each group",
+    )
     risk: float = Field(description="the disagreement that is allowed among accepted verdicts")
     delta: float = Field(description="the probability that the certificate does not hold")
     cases: int = Field(description="labelled cases that were available")
-    n: int = Field(description="labelled cases that were used, one per group")
-    accepted: int = Field(description="verdicts that the certified threshold accepts; 0 without a threshold")
-    errors: int = Field(description="accepted verdicts that disagree with people")
-    accepted_of_all: int | None = Field(default=None, description="`accepted` of all available cases; None: not known")
-    errors_of_all: int | None = Field(default=None, description="`errors` of all available cases; None: not known")
-    coverage: float = Field(description="accepted / n")
+    n: int = Field(description="independent groups of them: prompts, persons; cases, where every case is alone")
+    accepted: int = Field(description="groups with an accepted verdict; 0 without a threshold")
+    errors: float = Field(
+        description="sum over these groups of the proportion of accepted verdicts that disagree with people"
+    )
+    accepted_of_all: int | None = Field(default=None, description="accepted verdicts; None: not known")
+    errors_of_all: int | None = Field(
+        default=None, description="accepted verdicts that disagree with people; None: not known"
+    )
+    of_all_low: float | None = Field(
+        default=None,
+        description="lower limit, at 95 %, of errors_of_all / accepted_of_all: the disagreement with every case "
+        "weighted equally, which is not certified",
+    )
+    of_all_high: float | None = Field(default=None, description="the upper limit")
+    coverage: float = Field(description="proportion of the cases that are accepted, groups weighted equally")
     coverage_low: float = Field(description="lower limit of the coverage at 95 %")
     coverage_high: float = Field(description="upper limit of the coverage at 95 %")
     bound: float | None = Field(
-        description="exact upper limit of the risk at this threshold at 1 - delta (Clopper & Pearson 1934), as if no "
-        "other threshold had been tested; what is guaranteed is `risk`. None without a threshold"
+        description="upper limit of the disagreement at this threshold at 1 - delta, as if no other threshold had been "
+        "tested; what is guaranteed is `risk`. None without a threshold"
     )
     needed: int | None = Field(
-        description="without a threshold: labelled cases, one per group, for an 80 % chance of a certificate, if "
-        "people keep disagreeing as often as where the sequence stopped; None if that is too often, or with a threshold"
+        description="without a threshold: groups of labelled cases for an 80 % chance of a certificate, at the "
+        "disagreement where the test stopped; None if 5,000 accepted ones are too few, or with a threshold"
     )
-    seed: int = Field(description="of the sample of one case per group")
+    needed_low: int | None = Field(
+        default=None, description="the same at `stopped_low`, the least disagreement that these labels leave possible"
+    )
+    stopped_low: float | None = Field(
+        default=None,
+        description="without a threshold: lower limit, at 95 %, of the disagreement where the test stopped",
+    )
+    stopped_high: float | None = Field(default=None, description="the upper limit")
+    seed: int | None = Field(
+        default=None, description="of the draw of one case of each group, in certificates of earlier versions"
+    )
 
     @property
     def _promise(self) -> str:
-        weight = f", {EQUAL_WEIGHT}" if self._grouped else ""
+        weight = f", {EQUAL_WEIGHT[self.weighting]}" if self._grouped else ""
         return f"in at most {percent(self.risk)} of cases{weight}, with {percent(1 - self.delta)} confidence"
 
     @property
     def _grouped(self) -> bool:
         return self.n != self.cases
 
-    def _granted(self, verdicts: str) -> str:
-        interval = f"[{percent(self.coverage_low)}, {percent(self.coverage_high)}]"
-        sentence = (
-            f"{verdicts} disagree with people {self._promise}: of {cases_used(self.n, self.cases)} "
-            f"{self.accepted:,} are accepted ({percent(self.coverage)} {interval}), "
-            f"and {self.errors:,} of these disagree."
-        )
-        return sentence + counts_of_all(self.n, self.cases, self.accepted_of_all, self.errors_of_all)
+    @property
+    def _weighed(self) -> bool:
+        """Whether all cases of groups are weighed."""
+        return self._grouped and self.weighting != "drawn"
 
-    def _refused(self, stopped: CertificatePoint | CascadePoint) -> str:
+    def _granted(self, verdicts: str) -> str:
+        coverage = f"{percent(self.coverage)} [{percent(self.coverage_low)}, {percent(self.coverage_high)}]"
+        sentence = f"{verdicts} disagree with people {self._promise}: "
+        units = counted(self.n, self.cases, self.weighting)
+        if not self._weighed:
+            sentence += f"of {units} {self.accepted:,} are accepted ({coverage}), "
+            sentence += f"and {self.errors:,.0f} of these disagree."
+        else:
+            sentence += f"of {units} {self.accepted:,} have accepted verdicts, of which "
+            sentence += f"{percent(self.errors / self.accepted)} disagree; {coverage} of a group's cases are accepted."
+        limits = None if self.of_all_low is None or self.of_all_high is None else (self.of_all_low, self.of_all_high)
+        return sentence + case_counts(self.n, self.cases, self.accepted_of_all, self.errors_of_all, limits)
+
+    def _refused(self, stopped: TestedPoint) -> str:
+        have = "have accepted verdicts" if self._weighed else "are accepted"
         sentence = (
             f"No threshold can be certified to disagree with people {self._promise}: of "
-            f"{cases_used(self.n, self.cases)} {stopped.accepted:,} are accepted where the test starts, and "
-            f"{stopped.errors:,} of these disagree."
+            f"{counted(self.n, self.cases, self.weighting)} {stopped.accepted:,} {have} where the test starts"
         )
-        if self.needed is None:
-            return f"{sentence} That is too often for more labels to help."
+        if not stopped.accepted:
+            return f"{sentence}."
+        low, high = self._limits(stopped)
+        seen = f"{percent(stopped.errors / stopped.accepted)} [{percent(low)}, {percent(high)}]"
+        errors = "" if self._weighed else f", and {stopped.errors:,.0f} of these disagree"
+        sentence += f"{errors}: a disagreement of {seen}."
+        if low > self.risk:
+            return f"{sentence} That is above {percent(self.risk)}, so more labels of the same kind would not help."
         units = "groups of labelled cases" if self._grouped else "labelled cases"
-        return f"{sentence} At this disagreement {self.needed:,} {units} would be needed."
+        if self.needed is None:
+            most = f"no number of {units} would do at {percent(stopped.errors / stopped.accepted)}"
+        else:
+            most = f"{self.needed:,} {units} at {percent(stopped.errors / stopped.accepted)}"
+        least = self.needed if low == stopped.errors / stopped.accepted else self.needed_low
+        if least is None or least == self.needed:
+            return f"{sentence} These labels are too few to tell. An 80 % chance of a certificate takes {most}."
+        return (
+            f"{sentence} These labels are too few to tell. An 80 % chance of a certificate takes {least:,} {units} at "
+            f"{percent(low)}; {most}."
+        )
+
+    def _limits(self, stopped: TestedPoint) -> tuple[float, float]:
+        """The interval of the disagreement where the test stopped; that of earlier versions is of single verdicts."""
+        if self.stopped_low is None or self.stopped_high is None:
+            return exact_limits(round(stopped.errors), stopped.accepted, 0.05)
+        return self.stopped_low, self.stopped_high
 
 
 class Certificate(RiskCertificate):
@@ -145,59 +217,3 @@ class CascadeCertificate(RiskCertificate):
         )
         cases = "cases, groups weighted equally" if self._grouped else "all cases"
         return f"{sentence} The judges decide {decided} of {cases}{price}."
-
-
-class ThresholdCheck(_CertificateRecord):
-    """A certified threshold on other labelled cases."""
-
-    risk: float = Field(description="of the certificate")
-    n: int = Field(description="labelled cases that were used, one per group")
-    accepted: int = Field(description="verdicts that the certified threshold accepts")
-    errors: int = Field(description="accepted verdicts that disagree with people")
-    cases: int | None = Field(default=None, description="labelled cases that were available; None: not known")
-    accepted_of_all: int | None = Field(default=None, description="`accepted` of all available cases; None: not known")
-    errors_of_all: int | None = Field(default=None, description="`errors` of all available cases; None: not known")
-    disagreement: float | None = Field(description="errors / accepted; None if nothing is accepted")
-    low: float | None = Field(description="exact lower limit of the disagreement at 1 - delta (Clopper & Pearson 1934)")
-    high: float | None = Field(description="exact upper limit of the disagreement at 1 - delta")
-    holds: bool | None = Field(
-        description="whether these cases are compatible with the certificate (`low` is not above `risk`); None if "
-        "nothing is accepted"
-    )
-
-    def summary(self) -> str:
-        """The sentence that a user reads."""
-        if self.disagreement is None or self.low is None or self.high is None:
-            return f"Of {cases_used(self.n, self.cases, 'other ')} none is accepted, so the certificate is not checked."
-        interval = f"{percent(self.disagreement)} [{percent(self.low)}, {percent(self.high)}]"
-        verb = "is compatible with" if self.holds else "contradicts"
-        sentence = (
-            f"Of {cases_used(self.n, self.cases, 'other ')} {self.accepted:,} are accepted, and {self.errors:,} of "
-            f"these disagree with people: {interval}, which {verb} the certified {percent(self.risk)}."
-        )
-        return sentence + counts_of_all(self.n, self.cases, self.accepted_of_all, self.errors_of_all)
-
-
-def cases_used(n: int, cases: int | None, other: str = "") -> str:
-    """What was counted, in words: cases, or groups if one case per group was sampled."""
-    if cases in (None, n):
-        return f"{n:,} {other}labelled cases"
-    return f"{n:,} {other}groups, one labelled case sampled from each,"
-
-
-def counts_of_all(n: int, cases: int | None, accepted: int | None, errors: int | None) -> str:
-    """A sentence on all available cases, after a sentence on the sampled ones; empty if all were used."""
-    if cases is None or cases == n or not accepted or errors is None:
-        return ""
-    disagree = f"{errors:,} of these disagree ({percent(errors / accepted)})"
-    return f" Of all {cases:,} cases {accepted:,} are accepted, and {disagree}."
-
-
-def percent(proportion: float) -> str:
-    """A proportion in [0, 1] in percent, three digits.
-
-    Example:
-        >>> percent(0.1), percent(0.9512), percent(0)
-        ('10 %', '95.1 %', '0 %')
-    """
-    return f"{100 * proportion:.3g} %"

@@ -10,9 +10,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from ...data import Judged
 from ...errors import DeclarationError
-from .certificate import CascadeCertificate, Certificate, ThresholdCheck, percent
+from .certificate import CascadeCertificate, Certificate
 from .certify import check_cascade
 from .fixed_sequence_test import accepted_needed
+from .threshold_check import ThresholdCheck
+from .wording import percent
 
 _KINDS: TypeAdapter[Certificate | CascadeCertificate] = TypeAdapter(Certificate | CascadeCertificate)
 
@@ -47,7 +49,7 @@ class CertificateCheck:
         as on the certificate's cases; None if more than 5,000 accepted verdicts would be needed."""
         before = self.certificate
         accepted = accepted_needed(before.errors / before.accepted, risk=self._limit, delta=before.delta / 2)
-        return None if accepted is None else math.ceil(accepted / before.coverage)
+        return None if accepted is None else math.ceil(accepted * before.n / before.accepted)
 
     def summary(self) -> str:
         """The sentences that a user reads."""
@@ -91,7 +93,8 @@ def check_certificate(
     correct = [verdict.status == "scored" and verdict.winner == verdict.human_winner for verdict in ordered]
     as_one = certificate.model_copy(update={"thresholds": (1.0,)})
     groups = [verdict.group or verdict.case_id for verdict in ordered]
-    check = check_cascade(as_one, [(decided, correct)], groups=groups, seed=certificate.seed)
+    ids = [verdict.case_id for verdict in ordered]
+    check = check_cascade(as_one, [(decided, correct)], groups=groups, ids=ids)
     return CertificateCheck(certificate, check, margin)
 
 

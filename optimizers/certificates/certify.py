@@ -1,21 +1,24 @@
 """Abstention with a guarantee: at most `risk` of the accepted verdicts disagree with people, with confidence 1 - delta.
 
-Thresholds are tested in sequence, the strictest first, each by the exact binomial p-value P(Bin(accepted, risk) <=
-errors). The first threshold that is not rejected ends the sequence, and the threshold before it is certified
-(fixed-sequence Learn then Test, Angelopoulos, Bates, Candès, Jordan & Lei 2021, arXiv 2110.01052; for judges Jung,
-Brahman & Choi 2024, arXiv 2407.18370). The labelled cases must come from the same population as future cases, and
-nothing else may have been fitted on them.
+Thresholds are tested in sequence, the strictest first, each by the exact binomial test averaged over one accepted
+verdict of each group (`averaged_binomial_test`). The first threshold that is not rejected ends the sequence, and the
+threshold before it is certified (fixed-sequence Learn then Test, Angelopoulos, Bates, Candès, Jordan & Lei 2021, arXiv
+2110.01052; for judges Jung, Brahman & Choi 2024, arXiv 2407.18370). The labelled cases must come from the same
+population as future cases, and nothing else may have been fitted on them.
 
-What is guaranteed. The sequence and its start depend on certainties only, never on labels. Given the certainties,
-disagreements are independent, each with its own probability, and such a sum is at most c no more often than a binomial
-of the same mean, for every c up to that mean less 1 (Hoeffding 1956, Annals of Mathematical Statistics 27). All counts
-that are rejected at a delta up to 1/4 are that small (Greenberg & Mohri 2014, Statistics & Probability Letters 86). So
-for any number of cases, and however wrong the certainties are, the probability is at most delta that a threshold is
-certified at which people disagree with more than `risk` of verdicts on average over cases of the accepted certainties.
-For the population of the cases the same is exact for a sequence that starts at a fixed threshold, as the binomial is
-then; for a start chosen by certainties tests/optimizers/test_certify.py simulates it.
+What is guaranteed. Groups (prompts, persons) are independent, cases of a group are not. Certified is the disagreement
+of a random accepted verdict of a random group that has accepted verdicts: each such group has equal weight, however
+many cases it has. A threshold that is fixed in advance is certified with probability at most delta if its disagreement
+is `risk` or more, for any number of groups, sizes and dependence within groups: drawn errors are then exactly binomial.
+The path and its start depend on certainties only, never on labels. Given all certainties, drawn errors are independent,
+each with its own probability, and such a sum is at most c no more often than a binomial of the same mean, for every c
+up to that mean less 1 (Hoeffding 1956, Annals of Mathematical Statistics 27). All counts that are rejected at a delta
+up to 1/4 are that small (Greenberg & Mohri 2014, Statistics & Probability Letters 86). So with one accepted verdict a
+group the probability is at most delta that a threshold is certified at which people disagree with more than `risk` of
+verdicts on average over cases of the accepted certainties. For the population, and a start chosen by certainties,
+tests/optimizers/test_certify.py and benchmarks/certificates.py simulate it.
 
-Where it starts. Few accepted cases cannot be rejected: 10 % at 95 % takes 29 without an error. The start is the
+Where it starts. Few accepted groups cannot be rejected: 10 % at 95 % takes 29 without an error. The start is the
 strictest threshold that accepts a tenth of the cases and would be rejected with probability 0.9 if the certainties were
 calibrated; if there is none, the threshold most likely to be rejected.
 """
@@ -30,25 +33,11 @@ from numpy.typing import ArrayLike
 from ...data import Judged
 from ...errors import DataError, DeclarationError
 from ...stats.resampling import Groups
-from .certificate import (
-    CascadeCertificate,
-    CascadePoint,
-    Certificate,
-    CertificatePoint,
-    RiskCertificate,
-    ThresholdCheck,
-)
-from .fixed_sequence_test import (
-    CertaintyTable,
-    JudgeEvidence,
-    SequenceResult,
-    ThresholdPath,
-    certainty_table,
-    check_levels,
-    exact_limits,
-    run_sequence,
-    start_of,
-)
+from .averaged_binomial_test import limits
+from .certainty_table import CertaintyTable, JudgeEvidence, ThresholdPath, certainty_table
+from .certificate import CascadeCertificate, CascadePoint, Certificate, CertificatePoint, RiskCertificate
+from .fixed_sequence_test import SequenceResult, check_levels, run_sequence, start_of
+from .threshold_check import ThresholdCheck
 
 __all__ = [
     "CascadeCertificate",
@@ -72,7 +61,6 @@ def certify(
     risk: float = 0.1,
     delta: float = 0.05,
     groups: Groups = None,
-    seed: int = 0,
 ) -> Certificate:
     """The loosest threshold on certainty that can be certified (see the module).
 
@@ -81,9 +69,7 @@ def certify(
         correct: (n,) whether the verdict equals the human label, a tie included.
         risk: in (0, 0.5].
         delta: in (0, 0.25].
-        groups: (n,) the group of each case. Cases of one prompt are not independent, so one case per group is sampled,
-            and the risk is that of a case of a random group. None: independent cases.
-        seed: of that sample, which depends on the order: sort the cases before, by id for example.
+        groups: (n,) the group of each case: cases of one prompt are not independent. None: independent cases.
 
     Raises:
         DataError: no case with a certainty, sides of different length, or values out of range.
@@ -93,7 +79,7 @@ def certify(
         >>> certify([0.9] * 60 + [0.6] * 40, [True] * 60 + [True, False] * 20).threshold
         0.61
     """
-    table = certainty_table([(certainty, correct)], groups, seed)
+    table = certainty_table([(certainty, correct)], groups)
     result = run_sequence(table, [(threshold,) for threshold in GRID], risk, delta)
     points = {step: CertificatePoint(threshold=result.path[step][0], **result.at(step)) for step in result.changes()}
     return Certificate(
@@ -102,7 +88,6 @@ def certify(
         if result.stop is None
         else CertificatePoint(threshold=result.path[result.stop][0], **result.at(result.stop)),
         curve=tuple(points.values()),
-        seed=seed,
         **result.summary(),
     )
 
@@ -114,7 +99,6 @@ def certify_cascade(
     delta: float = 0.05,
     costs: Sequence[float] | None = None,
     groups: Groups = None,
-    seed: int = 0,
 ) -> CascadeCertificate:
     """Thresholds of a cascade: every case gets the verdict of the first judge that is certain enough.
 
@@ -137,10 +121,10 @@ def certify_cascade(
         raise DeclarationError(
             f"certify: {len(stages)} stages, {count} costs. Give stages, and a cost for each or none."
         )
-    table = certainty_table(stages, groups, seed)
+    table = certainty_table(stages, groups)
     if silent := np.flatnonzero((table.certainty < 0).all(axis=1)).tolist():
         raise DataError(
-            f"certify: judge {silent[0] + 1} of {len(stages)} has a certainty in none of the {table.n} cases used. "
+            f"certify: judge {silent[0] + 1} of {len(stages)} has a certainty in none of the {table.n} cases. "
             "Leave it out, or give more cases."
         )
     path, start_steps = _descent(table, risk, delta)
@@ -149,15 +133,14 @@ def certify_cascade(
     thresholds = result.path[result.last] if result.last is not None else ()
     decider = table.decider(thresholds) if thresholds else np.empty(0)
     judges = range(len(thresholds))
-    reached = tuple(0.0 if thresholds[judge] == NEVER else float((decider >= judge).mean()) for judge in judges)
+    reached = tuple(0.0 if thresholds[judge] == NEVER else table.proportion(decider >= judge) for judge in judges)
     return CascadeCertificate(
         thresholds=_none_for_never(thresholds),
-        decided=tuple(float((decider == judge).mean()) for judge in judges),
+        decided=tuple(table.proportion(decider == judge) for judge in judges),
         reached=reached,
         cost=None if costs is None or not thresholds else math.fsum(a * b for a, b in zip(costs, reached, strict=True)),
         stopped=None if result.stop is None else _cascade_point(result, result.stop),
         curve=tuple(points.values()),
-        seed=seed,
         **result.summary(),
     )
 
@@ -171,22 +154,40 @@ def judge_evidence(verdicts: Sequence[Judged]) -> tuple[list[float], list[bool]]
 
 
 def check(
-    certificate: Certificate, certainty: ArrayLike, correct: ArrayLike, *, groups: Groups = None, seed: int = 0
+    certificate: Certificate,
+    certainty: ArrayLike,
+    correct: ArrayLike,
+    *,
+    groups: Groups = None,
+    ids: Sequence[str] | None = None,
 ) -> ThresholdCheck:
-    """The certified threshold on other labelled cases; arguments and errors as in `certify`."""
+    """The certified threshold on other labelled cases; arguments and errors as in `certify`.
+
+    Args:
+        ids: (n,) of the cases; a certificate of an earlier version is about one case of each group, and takes the case
+            whose id has the lowest SHA-256.
+    """
     threshold = NEVER if certificate.threshold is None else certificate.threshold
-    return _check(certificate, (threshold,), certainty_table([(certainty, correct)], groups, seed))
+    return _check(certificate, (threshold,), [(certainty, correct)], groups, ids)
 
 
 def check_cascade(
-    certificate: CascadeCertificate, stages: Sequence[JudgeEvidence], *, groups: Groups = None, seed: int = 0
+    certificate: CascadeCertificate,
+    stages: Sequence[JudgeEvidence],
+    *,
+    groups: Groups = None,
+    ids: Sequence[str] | None = None,
 ) -> ThresholdCheck:
-    """The certified thresholds of a cascade on other labelled cases; arguments and errors as in `certify_cascade`."""
+    """The certified thresholds of a cascade on other labelled cases; arguments and errors as in `certify_cascade`.
+
+    Args:
+        ids: as in `check`.
+    """
     thresholds = certificate.thresholds or (None,) * len(stages)
     if len(thresholds) != len(stages):
         raise DeclarationError(f"certify: {len(thresholds)} thresholds, {len(stages)} stages. Give the same judges.")
     known = tuple(NEVER if threshold is None else threshold for threshold in thresholds)
-    return _check(certificate, known, certainty_table(stages, groups, seed))
+    return _check(certificate, known, stages, groups, ids)
 
 
 def _descent(table: CertaintyTable, risk: float, delta: float) -> tuple[ThresholdPath, int]:
@@ -194,9 +195,9 @@ def _descent(table: CertaintyTable, risk: float, delta: float) -> tuple[Threshol
     check_levels(risk, delta)
     judges = len(table.certainty)
     last_only = [(NEVER,) * (judges - 1) + (threshold,) for threshold in GRID]
-    accepted, _, expected = table.counts(last_only)
-    trusted = np.flatnonzero(expected <= risk / 2 * accepted)
-    turn = max(start_of(accepted, expected, table.n, risk, delta), int(trusted[-1]) if len(trusted) else 0)
+    steps = [table.accepted(thresholds) for thresholds in last_only]
+    trusted = [number for number, step in enumerate(steps) if step.predicted <= risk / 2]
+    turn = max(start_of(steps, risk, delta), *trusted[-1:], 0)
     path, thresholds = last_only[: turn + 1], list(last_only[turn])
     for judge in range(judges - 2, -1, -1):
         for threshold in GRID[: turn + 1]:
@@ -205,14 +206,29 @@ def _descent(table: CertaintyTable, risk: float, delta: float) -> tuple[Threshol
     return [*path, *((threshold,) * judges for threshold in GRID[turn + 1 :])], turn + 1
 
 
-def _check(certificate: RiskCertificate, thresholds: tuple[float, ...], table: CertaintyTable) -> ThresholdCheck:
-    (accepted, errors), (accepted_of_all, errors_of_all) = table.count(thresholds), table.all.count(thresholds)
-    counts: dict[str, Any] = {"risk": certificate.risk, "n": table.n, "accepted": accepted, "errors": errors}
-    counts |= {"cases": table.all.n, "accepted_of_all": accepted_of_all, "errors_of_all": errors_of_all}
-    if not accepted:
+def _check(
+    certificate: RiskCertificate,
+    thresholds: tuple[float, ...],
+    stages: Sequence[JudgeEvidence],
+    groups: Groups,
+    ids: Sequence[str] | None,
+) -> ThresholdCheck:
+    table = certainty_table(stages, groups)
+    used, everything = table, table.accepted(thresholds)
+    if certificate.weighting == "drawn" and table.groups < table.n:
+        if ids is None:
+            raise DataError("certify: this certificate is about one case of each group. Give the ids of the cases.")
+        used = certainty_table(stages, groups, one_of_each=ids)
+    accepted = used.accepted(thresholds)
+    counts: dict[str, Any] = {
+        "weighting": certificate.weighting, "risk": certificate.risk, "n": used.groups, "accepted": accepted.groups,
+        "errors": accepted.total, "cases": table.n, "accepted_of_all": everything.cases,
+        "errors_of_all": everything.wrong,
+    }  # fmt: skip
+    if not accepted.groups:
         return ThresholdCheck(**counts, disagreement=None, low=None, high=None, holds=None)
-    low, high = exact_limits(errors, accepted, certificate.delta)
-    disagreement = errors / accepted
+    low, high = limits(accepted.errors, certificate.delta, single=accepted.single)
+    disagreement = accepted.total / accepted.groups
     return ThresholdCheck(**counts, disagreement=disagreement, low=low, high=high, holds=low <= certificate.risk)
 
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...evaluation.results import CurvePoint, Measure
-from ...optimizers.certificates.certificate import Certificate
+from ...optimizers.certificates.certificate import Certificate, CertificatePoint
 from ...optimizers.structure.pareto import StructureTrial
 from ...optimizers.structure.search import StructureSearch
-from ...stats.proportions import Proportion
+from ...stats.resampling import quantile, wilson
 from ..formatting import MINUS, describe_measure, format_percent, format_value, readable, unit_of
 from .chart import (
     BASE,
@@ -134,7 +134,7 @@ def risk(certificate: Certificate, test: Sequence[CurvePoint]) -> Chart | None:
     Args:
         test: the curve of the test part, on which no threshold was chosen.
     """
-    points = [_curve_point(certificate, *counts) for counts in _counts(certificate)]
+    points = [_curve_point(certificate, point) for point in certificate.curve if point.accepted]
     others = sorted((point for point in test if point.accuracy.value is not None), key=lambda point: point.coverage)
     if len(points) < 2:
         return None
@@ -160,16 +160,12 @@ def risk(certificate: Certificate, test: Sequence[CurvePoint]) -> Chart | None:
     )
 
 
-def _counts(certificate: Certificate) -> list[tuple[float, int, int]]:
-    """(threshold, verdicts at or above it, disagreements among them) of the points that have verdicts."""
-    return [(point.threshold, point.accepted, point.errors) for point in certificate.curve if point.accepted]
-
-
-def _curve_point(certificate: Certificate, threshold: float, covered: int, errors: int) -> CurvePoint:
-    correct = Proportion(covered - errors, covered)
-    low, high = correct.interval
-    accuracy = Measure(name="accuracy", value=correct.value, low=low, high=high, n=covered, kind="proportion")
-    return CurvePoint(threshold=threshold, coverage=covered / certificate.n, accuracy=accuracy)
+def _curve_point(certificate: Certificate, point: CertificatePoint) -> CurvePoint:
+    value = 1 - point.errors / point.accepted
+    low, high = wilson(value, point.accepted, quantile(0.95))
+    accuracy = Measure(name="accuracy", value=value, low=low, high=high, n=point.accepted, kind="proportion")
+    coverage = point.accepted / certificate.n if point.coverage is None else point.coverage
+    return CurvePoint(threshold=point.threshold, coverage=coverage, accuracy=accuracy)
 
 
 def _risks(plot: "Axes", certificate: Certificate, points: Sequence[CurvePoint], others: Sequence[CurvePoint]) -> None:

@@ -163,7 +163,7 @@ def test_a_cascade_of_one_member_is_certified_as_that_judge(server: MockServer) 
     alone = certify(
         [one.certainty if one.certainty is not None else np.nan for one in verdicts],
         [one.winner == one.human_winner for one in verdicts],
-        groups=[one.group for one in verdicts], seed=4,
+        groups=[one.group for one in verdicts],
     )  # fmt: skip
     found = CascadeCertificate.model_validate(read(FILE).certificate)
     assert found.thresholds == (alone.threshold,)
@@ -183,8 +183,9 @@ def test_nothing_certified_is_exit_2_and_no_judge_file(server: MockServer, capsy
         "1 small  -          -        -        0.800 [0.609, 0.911]  55.0",
         "2 large  -          -        -        0.920 [0.750, 0.978]  110.0",
         "No threshold can be certified to disagree with people in at most 10 % of cases, with 95 % confidence: of 25 "
-        "labelled cases 25 are accepted where the test starts, and 2 of these disagree. At this disagreement 1,290 "
-        "labelled cases would be needed.",
+        "labelled cases 25 are accepted where the test starts, and 2 of these disagree: a disagreement of 8 % "
+        "[0.984 %, 26 %]. These labels are too few to tell. An 80 % chance of a certificate takes 46 labelled cases at "
+        "0.984 %; 1,290 labelled cases at 8 %.",
         "No judge file was written.",
     ]
     assert not Path("compiled/cascade-few.judge.json").exists()
