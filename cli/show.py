@@ -50,18 +50,19 @@ def command(path: Path | None, history: bool, as_json: bool) -> None:
 
 
 def _show_history(as_json: bool) -> None:
-    """Print the tests of compilations, the oldest first."""
+    """Print the tests of compilations and the checks of judges that this machine has noted, the oldest first."""
+    from ..evaluation.check_history import noted_checks
     from ..optimizers.looks import ledger
     from . import render
 
-    looks = ledger()
+    looks, checks = ledger(), noted_checks()
     if as_json:
-        options.print_json({"tests": [look.model_dump() for look in looks]})
+        options.print_json({"tests": [look.model_dump() for look in looks], "checks": checks})
         return
-    for look in looks:
-        render.console.print(Text(f"test {look.test[:8]}  {look.line}"), soft_wrap=True)
-    if not looks:
-        render.console.print("no test was noted on this machine", style="dim")
+    lines = [f"test   {look.line}" for look in looks]
+    lines += ["check  {date} {judge}, {right:,} of {labels:,} verdicts right".format(**check) for check in checks]
+    for line in lines or ["nothing was tested or checked on this machine"]:
+        render.console.print(Text(line), soft_wrap=True)
 
 
 def _lines(summary: "FileSummary") -> Iterator[Line]:

@@ -6,6 +6,7 @@ Both are estimates by groups, so cases of one prompt count for what they say tog
     recorded = read_accuracy(training record["after"])     what a judge file stores, made by `accuracy_record`
     now = accuracy_estimate(evaluate(verdicts, identity))   of new labelled cases, judged without abstention
     drift = Drift(recorded.estimate, now, margin)           drift.outcome, drift.interval, drift.labels_needed()
+    Drift(..., repeated=repeated_checks(history, ...))      "worse" of all checks of the judge at most 5 % wrong
 
 A workflow around it needs: a judge file with such a record, labelled cases that the judge was not compiled on, the
 verdicts of the judge with its threshold off, and the margin. `recorded.basis` says what the record's estimate rests on
@@ -21,6 +22,7 @@ from typing import Any, Literal
 from ..errors import DeclarationError
 from ..stats.resampling import Estimate, quantile, wilson
 from ..stats.two_samples import difference_interval, effective_n_of_interval
+from .check_history import CheckHistory
 from .results import Evaluation, Measure
 
 LEVEL = 0.9  # of the two-sided interval: each end is a one-sided test at 5 %
@@ -44,6 +46,28 @@ class RecordedAccuracy:
 
 
 @dataclass(frozen=True)
+class RepeatedChecks:
+    """The latest checks of a judge, taken together.
+
+    Attributes:
+        number: of the latest check; 1: the first.
+        checks: how many of the latest checks are taken together: back to as many labels as the record has.
+        now: the accuracy on their labels.
+        level: one-sided, of the comparison with the record; those of all checks together make 5 %.
+    """
+
+    number: int
+    checks: int
+    now: Estimate
+    level: float
+
+    @property
+    def confidence(self) -> float:
+        """The level of the two-sided interval."""
+        return 1 - 2 * self.level
+
+
+@dataclass(frozen=True)
 class Drift:
     """The accuracies of then and now.
 
@@ -51,11 +75,13 @@ class Drift:
         then: of the training record, with its effective sample size.
         now: of new labels, likewise.
         margin: the loss of accuracy that would matter, in (0, 1).
+        repeated: the checks of this judge so far; None: this one alone.
     """
 
     then: Estimate
     now: Estimate
     margin: float = 0.05
+    repeated: RepeatedChecks | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.margin < 1:
@@ -71,11 +97,20 @@ class Drift:
         """Of the difference, at 90 %; (-1, 1) when either has no label, or only labels of one group."""
         return difference_interval(self.then, self.now, LEVEL)
 
+    @cached_property
+    def repeated_interval(self) -> tuple[float, float]:
+        """Of the difference on the latest checks together, at `repeated.confidence`."""
+        assert self.repeated
+        return difference_interval(self.then, self.repeated.now, self.repeated.confidence)
+
     @property
     def outcome(self) -> Literal["agrees", "worse", "unknown"]:
-        """`agrees`: a loss of the margin is excluded. `worse`: no loss at all is excluded. Else nothing is shown."""
+        """`agrees`: a loss of the margin is excluded. `worse`: no loss at all is excluded, by the latest checks
+        together where these are known. Else nothing is shown."""
         low, high = self.interval
-        return "agrees" if low > -self.margin else "worse" if high < 0 else "unknown"
+        if low > -self.margin:
+            return "agrees"
+        return "worse" if (self.repeated_interval[1] if self.repeated else high) < 0 else "unknown"
 
     def labels_needed(self) -> int | None:
         """New labels with which a loss of the margin is excluded with 80 % power, if accuracy is unchanged.
@@ -136,7 +171,33 @@ class Drift:
             "high": high,
             "margin": self.margin,
             "labels_needed": self.labels_needed() if self.outcome == "unknown" else None,
+            "repeated": self._repeated_as_dict(),
         }
+
+    def _repeated_as_dict(self) -> dict[str, Any] | None:
+        if self.repeated is None:
+            return None
+        low, high = self.repeated_interval
+        return {
+            "number": self.repeated.number,
+            "checks": self.repeated.checks,
+            "now": estimate_as_dict(self.repeated.now),
+            "difference": _known(self.repeated.now.value - self.then.value),
+            "low": low,
+            "high": high,
+            "confidence": self.repeated.confidence,
+        }
+
+
+def repeated_checks(history: CheckHistory, record: Estimate) -> RepeatedChecks:
+    """The latest checks of a judge together.
+
+    Args:
+        history: of the judge, with the check of now.
+        record: the accuracy of its training record.
+    """
+    now, checks = history.latest(record.n)
+    return RepeatedChecks(len(history.checks), checks, now, history.level(record))
 
 
 def accuracy_estimate(evaluation: Evaluation) -> Estimate:

@@ -18,13 +18,12 @@ from pydantic import Field, ValidationError
 
 from ..data import Case, Judged
 from ..data.case import Record
-from ..data.counting import cases_text
+from ..data.counting import cases_text, ordinal
 from ..data.text_digest import case_text_digest
 from ..engines.history_file import add_to_history, read_history
 
 LEDGER = "tests.jsonl"
 MOST_NAMED = 3  # earlier looks in a sentence
-WORDS = ("", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
 class Look(Record):
@@ -148,19 +147,6 @@ def read_looks(content: object) -> list[Look]:
         except ValidationError:
             continue
     return looks
-
-
-def ordinal(number: int) -> str:
-    """The ordinal of a number, from 1.
-
-    Example:
-        >>> ordinal(3), ordinal(11), ordinal(21), ordinal(112)
-        ('third', '11th', '21st', '112th')
-    """
-    if number < len(WORDS):
-        return WORDS[number]
-    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"
 
 
 def _tested(judged: Judged) -> Mapping[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import dspy
 
 from ..data import Case, Judged, Rejects, Winner
+from ..data.case import digest
 from ..data.counting import cases_text
 from ..data.split import sample
 from ..engines import weights
@@ -34,10 +35,11 @@ from ..errors import (
     install_hint,
 )
 from ..evaluation import Evaluation, evaluate
-from ..evaluation.drift import Drift, accuracy_estimate
+from ..evaluation.check_history import CheckHistory, note_check
+from ..evaluation.drift import Drift, accuracy_estimate, repeated_checks
 from ..evaluation.metrics.mass_read import LITTLE
 from ..judging import Judge
-from ..judging.judge_file import JudgeFile, load, read, versions
+from ..judging.judge_file import JudgeFile, fingerprint, load, read, versions
 from ..judging.question import Question
 from ..judging.reading_floor import reading_from
 from ..judging.registry import JUDGE_SUFFIX
@@ -196,34 +198,47 @@ def check_judge(
         raise DataError(f"--cases {source.source}: no pair or choice with a label. Give newly labelled cases.")
     chosen = exclude_training_cases(chosen, str(judge), progress)
     progress.start(len(chosen), 0)
+    judged: list[Case] = []
     verdicts: list[Judged] = []
     lenient = LenientJudge(built)
     with paced(pace):
         for case, verdict in stream(lenient, chosen, workers=workers, stop=stop, failed=failure_of):
+            judged.append(case)
             verdicts.append(Judged.of(case, verdict))
             progress.verdict(verdicts[-1])
     lenient.check(len(verdicts))
     if stop.is_set():
         return DriftReport("stopped")
     evaluation = evaluate(verdicts, spec.identity(built) | {"data": data, "seed": seed})
-    result, recorded = compare(verdicts, evaluation), file.accuracy("after")
+    history = note_check(_judge_digest(str(judge), built), Path(judge).name, judged, verdicts)
+    if history.problem:
+        progress.notice(f"this machine does not remember this check: {history.problem}")
+    result, recorded = compare(verdicts, evaluation, history), file.accuracy("after")
     basis = recorded.basis if recorded else None
     return DriftReport(result.outcome, result, evaluation, basis, tuple(_changes(str(judge), file, built)))
 
 
 def _comparison(
     judge: str, file: JudgeFile, margin: float
-) -> Callable[[list[Judged], Evaluation], Drift | CertificateCheck]:
+) -> Callable[[list[Judged], Evaluation, CheckHistory], Drift | CertificateCheck]:
     """How new verdicts are compared with what the file says of the judge; raises DeclarationError for no such thing."""
     certificate, recorded = read_certificate(file.certificate), file.accuracy("after")
     if isinstance(certificate, CascadeCertificate) and certificate.accepted:
-        return lambda verdicts, _: check_certificate(certificate, verdicts, margin=margin)
+        return lambda verdicts, *_: check_certificate(certificate, verdicts, margin=margin)
     if recorded is None:
         raise DeclarationError(
             f"judge file {judge}: its training record holds no accuracy (after: hits, n) to compare with. "
             "Compile the judge on labelled pairs or choices."
         )
-    return lambda _, evaluation: Drift(recorded.estimate, accuracy_estimate(evaluation), margin)
+    then = recorded.estimate
+    return lambda _, evaluation, history: Drift(
+        then, accuracy_estimate(evaluation), margin, repeated_checks(history, then)
+    )
+
+
+def _judge_digest(path: str, judge: Judge) -> str:
+    """What tells one checked judge from another: all that its verdicts depend on."""
+    return digest(" ".join([fingerprint(path), *_models(judge)]))
 
 
 def _labelled(source: CaseSource, skip_bad: bool, progress: Progress) -> Iterator[Case]:

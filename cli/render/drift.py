@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from ...data.counting import ordinal
 from ...evaluation.drift import Drift
 from ...workflows.checks import DriftReport
 from .evaluation import counted_proportion
@@ -35,8 +36,23 @@ def drift_lines(report: DriftReport) -> Iterator[tuple[str, str]]:
         yield f"warning: {warning}", "yellow"
     for change in report.changes:
         yield f"changed: {change}", "yellow"
+    if isinstance(result, Drift) and result.repeated and result.repeated.now.n:
+        yield repeated_sentence(result), ""
     text = outcome_sentence(result) if isinstance(result, Drift) else f"now   {result.summary()}"
     yield text, STYLES[result.outcome]
+
+
+def repeated_sentence(drift: Drift) -> str:
+    """The comparison that decides whether the judge is worse, in words."""
+    repeated, (low, high) = drift.repeated, drift.repeated_interval
+    assert repeated
+    n, difference = repeated.now.n, repeated.now.value - drift.then.value
+    together = f"the latest {repeated.checks:,} together, {n:,} labels: " if repeated.checks > 1 else ""
+    return (
+        f"{ordinal(repeated.number).capitalize()} check of this judge; {together}difference {difference:+.3f} "
+        f"[{low:+.3f}, {high:+.3f}] ({100 * repeated.confidence:.4g} %, so that all checks together call it worse "
+        "at most 5 % of the time if it is not)"
+    )
 
 
 def outcome_sentence(drift: Drift) -> str:
@@ -47,6 +63,8 @@ def outcome_sentence(drift: Drift) -> str:
         return f"{difference}: it still agrees; a loss of {drift.margin:g} is excluded."
     if drift.outcome == "worse":
         return f"{difference}: it agrees significantly worse. Compile it again with these labels."
+    if high < 0:
+        return f"{difference}: worse by this check alone, not by all checks together. Check again with new labels."
     needed = drift.labels_needed()
     if needed is None:
         return (

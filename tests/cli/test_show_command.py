@@ -194,8 +194,43 @@ def test_a_judge_that_agrees_as_before_passes(here, capsys):
         "now   accuracy 0.900 [0.744, 0.965], 27 of 30",
         "The record has no groups and no interval: its labels count as independent cases. Compile again to store "
         "groups.",
+        "First check of this judge; difference +0.000 [-0.206, +0.206] (98 %, so that all checks together call it "
+        "worse at most 5 % of the time if it is not)",
         "difference +0.000 [-0.139, +0.139] (90 %): it still agrees; a loss of 0.2 is excluded.",
     ]
+
+
+def test_repeated_checks_are_counted_and_add_up(here, capsys):
+    with MockServer() as server:
+        lm = f"openai/m@{server.url}"
+        save(build("direct", evidence="pairwise"), "tone.judge.json", training={"after": {"hits": 90, "n": 100}}, lm=lm)
+
+        def checked(name, right, wrong):
+            (here / name).mkdir(exist_ok=True)
+            pairs(here / name, right, wrong)
+            arguments = ["check", "--judge", "tone.judge.json", "--cases", f"{name}/fresh.jsonl"]
+            codes = run([*arguments, "--json"]), run(arguments)
+            out, _, text = capsys.readouterr().out.partition("\n}\n")
+            return codes, json.loads(out + "\n}"), text
+
+        codes, first, text = checked("first", 7, 3)
+        assert codes == (2, 2)
+        assert (first["repeated"]["number"], first["repeated"]["confidence"]) == (1, 0.98)
+        assert first["high"] < 0  # worse at 5 % by this check alone
+        assert "worse by this check alone, not by all checks together" in text
+        codes, second, text = checked("second", 70, 50)
+        assert codes == (1, 1)
+        assert (second["repeated"]["number"], second["repeated"]["checks"]) == (
+            2,
+            1,
+        )  # as many labels as the record has
+        codes, third, text = checked("third", 8, 2)
+        assert (third["repeated"]["number"], third["repeated"]["checks"]) == (3, 2)
+        assert (third["repeated"]["now"]["hits"], third["repeated"]["now"]["n"]) == (78, 130)
+        assert "Third check of this judge; the latest 2 together, 130 labels: difference -0.300 [" in text
+        assert codes == (1, 1)
+    assert run(["show", "--history"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].endswith("tone.judge.json, 70 of 120 verdicts right")
 
 
 def test_drift_is_of_all_verdicts_also_those_that_the_threshold_abstains_from(here, capsys):

@@ -52,8 +52,8 @@ def test_the_parts_share_no_group_and_the_test_part_is_judged_once(tmp_path: Pat
 def test_the_compiled_judge_decides_new_cases_with_its_head(tmp_path: Path) -> None:
     found = compiled(Leaning(), worlds(300), tmp_path)
     fresh = worlds(500, seed=9)
-    right = [found.judge(case).winner == case.label.value for case in fresh]  # type: ignore[union-attr]
-    plain = [Leaning()(case).winner == case.label.value for case in fresh]  # type: ignore[union-attr]
+    right = [found.judge(case).winner == case.label.value for case in fresh]
+    plain = [Leaning()(case).winner == case.label.value for case in fresh]
     assert np.mean(right) > np.mean(plain) + 0.1
 
 

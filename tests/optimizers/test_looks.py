@@ -11,12 +11,13 @@ from leaning_judge import Leaning, worlds
 
 from dicast.cli import ERROR, run
 from dicast.data import Case, Judged, Verdict
+from dicast.data.counting import ordinal
 from dicast.judging import build
 from dicast.judging.judge import Judge
 from dicast.judging.judge_file import save
 from dicast.optimizers.compile import Compiled, Compiler
 from dicast.optimizers.compile_folder import read_compilation
-from dicast.optimizers.looks import Look, ledger, look_at, note_look, ordinal
+from dicast.optimizers.looks import Look, ledger, look_at, note_look
 from dicast.optimizers.recipe import Recipe
 from dicast.pages.compile_headline import compile_headline
 from dicast.stats.repeated_looks import adjusted_p

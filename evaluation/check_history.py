@@ -1,0 +1,116 @@
+"""The checks of a judge on this machine: which labels each had, and which verdicts were right, so that they add up.
+
+Cases and groups are noted by digests. A check with the same labels and the same verdicts is the same check. Labels
+that are checked again count once, with their latest verdict.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from ..data import Case, Judged
+from ..data.case import digest
+from ..data.text_digest import case_text_digest
+from ..engines.history_file import Entry, add_to_history, read_history
+from ..stats.repeated_checks import levels_of_checks
+from ..stats.resampling import Estimate, proportion
+
+FILE = "checks.jsonl"
+Rows = Mapping[str, tuple[str, bool]]  # digest of a case -> digest of its group, and whether the verdict was right
+
+
+@dataclass(frozen=True)
+class CheckHistory:
+    """The checks of one judge, the latest last.
+
+    Attributes:
+        checks: the cases of each check.
+        problem: why the latest could not be noted; empty if it was.
+    """
+
+    checks: tuple[Rows, ...]
+    problem: str = ""
+
+    def latest(self, labels: int) -> tuple[Estimate, int]:
+        """The accuracy on the fewest latest checks that together have so many labels, and how many checks these are."""
+        start = self._start(len(self.checks) - 1, labels)
+        return _accuracy(self._merged(start, len(self.checks) - 1)), len(self.checks) - start
+
+    def level(self, record: Estimate) -> float:
+        """The one-sided level of the latest check; see `stats.repeated_checks`.
+
+        Args:
+            record: the accuracy that the checks are compared with.
+        """
+        sizes = [_accuracy(rows).effective_n or 1.0 for rows in self.checks]
+        starts = [self._start(position, record.n) for position in range(len(self.checks))]
+        return levels_of_checks(record.effective_n or 1.0, sizes, starts)[-1]
+
+    def _start(self, end: int, labels: int) -> int:
+        seen: set[str] = set()
+        for start in range(end, -1, -1):
+            seen |= self.checks[start].keys()
+            if len(seen) >= labels:
+                return start
+        return 0
+
+    def _merged(self, start: int, end: int) -> Rows:
+        merged: dict[str, tuple[str, bool]] = {}
+        for rows in self.checks[start : end + 1]:
+            merged |= rows
+        return merged
+
+
+def note_check(judge: str, name: str, cases: Sequence[Case], verdicts: Sequence[Judged]) -> CheckHistory:
+    """The checks of a judge with this one, which is noted on this machine.
+
+    Args:
+        judge: digest of the judge and its models.
+        name: of the judge's file, for people.
+        cases: that were judged.
+        verdicts: of these cases, in the same order; those without a label or a verdict do not count.
+    """
+    rows = {
+        case_text_digest(case): (digest(case.split_key), judged.winner == judged.human_winner)
+        for case, judged in zip(cases, verdicts, strict=True)
+        if judged.status != "unscored" and judged.human_winner is not None
+    }
+    line = " ".join(f"{case}:{group}:{int(right)}" for case, (group, right) in sorted(rows.items()))
+    entry = {"judge": judge, "name": name, "date": datetime.now(UTC).date().isoformat(), "cases": line}
+    if not rows:
+        return CheckHistory((rows,))
+    added = add_to_history(FILE, entry, is_same=lambda other: (other.get("judge"), other.get("cases")) == (judge, line))
+    earlier = [_rows(other) for other in added.before if other.get("judge") == judge]
+    return CheckHistory((*filter(None, earlier), rows), added.problem)
+
+
+def noted_checks() -> list[dict[str, Any]]:
+    """All checks that this machine has noted, the oldest first: date, name, labels and right verdicts."""
+    return [
+        {
+            "date": str(entry.get("date")),
+            "judge": str(entry.get("name")),
+            "labels": len(rows),
+            "right": sum(right for _, right in rows.values()),
+        }
+        for entry in read_history(FILE)
+        if (rows := _rows(entry))
+    ]
+
+
+def _rows(entry: Entry) -> Rows:
+    """The cases of a noted check; none of a damaged one."""
+    rows = {}
+    for word in str(entry.get("cases", "")).split():
+        case, _, rest = word.partition(":")
+        group, _, right = rest.partition(":")
+        if right not in ("0", "1"):
+            return {}
+        rows[case] = (group, right == "1")
+    return rows
+
+
+def _accuracy(rows: Rows) -> Estimate:
+    ordered = sorted(rows.items())
+    return proportion([right for _, (_, right) in ordered], [group for _, (group, _) in ordered])
