@@ -1,4 +1,7 @@
-"""Leak-safe splits: whole groups (a person, a prompt) go to one part; all parts have similar label proportions."""
+"""Leak-safe splits: whole groups (a person, a prompt) go to one part; all parts have similar label proportions.
+
+Groups whose cases share texts are joined first, see `joined_groups`.
+"""
 
 import random
 import sys
@@ -10,11 +13,14 @@ import numpy as np
 
 from ..errors import DeclarationError
 from .case import Case, Scores
+from .joined_groups import join_groups
 
 PARTS: Mapping[str, float] = {"train": 0.4, "select": 0.2, "test": 0.4}
 
 
-def split(cases: Sequence[Case], *, parts: Mapping[str, float] = PARTS, seed: int = 0) -> dict[str, list[Case]]:
+def split(
+    cases: Sequence[Case], *, parts: Mapping[str, float] = PARTS, seed: int = 0, join: bool = True
+) -> dict[str, list[Case]]:
     """Each part's cases, in their order; every case is in exactly one part and no group straddles two.
 
     Groups are assigned in a seeded random order, each to a part sampled by the places that the part still has for the
@@ -25,6 +31,7 @@ def split(cases: Sequence[Case], *, parts: Mapping[str, float] = PARTS, seed: in
 
     Args:
         parts: part name -> its proportion of the cases; proportions are positive and sum to 1.
+        join: also keep cases together whose groups share texts; False where their groups are joined already.
 
     Raises:
         DeclarationError: proportions that are not positive or do not sum to 1, or fewer groups than parts.
@@ -32,8 +39,9 @@ def split(cases: Sequence[Case], *, parts: Mapping[str, float] = PARTS, seed: in
     if any(proportion <= 0 for proportion in parts.values()) or abs(sum(parts.values()) - 1) > 1e-9:
         raise DeclarationError(f"split: proportions must be positive and sum to 1, got {dict(parts)}.")
     groups: dict[str, list[int]] = defaultdict(list)
-    for index, case in enumerate(cases):
-        groups[case.split_key].append(index)
+    keys = join_groups(cases).keys if join else [case.split_key for case in cases]
+    for index, key in enumerate(keys):
+        groups[key].append(index)
     if len(groups) < len(parts):
         raise DeclarationError(f"split: {len(groups)} groups cannot fill {len(parts)} parts. Give more cases.")
 
@@ -41,13 +49,13 @@ def split(cases: Sequence[Case], *, parts: Mapping[str, float] = PARTS, seed: in
     left = Counter(strata)
     places = {name: {label: proportion * n for label, n in left.items()} for name, proportion in parts.items()}
     chosen: dict[str, list[int]] = {name: [] for name in parts}
-    random, keys = np.random.default_rng(seed), list(groups)
-    for position, index in enumerate(random.permutation(len(keys)).tolist()):
-        group = groups[keys[index]]
+    random, members = np.random.default_rng(seed), list(groups.values())
+    for position, index in enumerate(random.permutation(len(members)).tolist()):
+        group = members[index]
         labels = Counter(strata[case] for case in group)
         empty = [name for name in parts if not chosen[name]]
         unfilled = [name for name, part in parts.items() if len(chosen[name]) < part * len(cases) - 1e-9]
-        names = empty if len(keys) - position <= len(empty) else unfilled
+        names = empty if len(members) - position <= len(empty) else unfilled
         free = [sum(n * max(places[name][label], 0) / left[label] for label, n in labels.items()) for name in names]
         weights = np.array(free if sum(free) > 0 else [parts[name] for name in names])
         name = names[random.choice(len(names), p=weights / weights.sum())]
