@@ -1,7 +1,7 @@
 """Near duplicates: texts that share nearly all their character 5-grams, found by MinHash (Broder 1997).
 
-Locality-sensitive hashing (datasketch, https://ekzhu.com/datasketch/lsh.html) proposes pairs; each proposed pair is then
-compared exactly, so that a reported pair is at or above the bound. Of pairs at the bound about 2 in 10,000 are not
+Locality-sensitive hashing (datasketch, https://ekzhu.com/datasketch/lsh.html) proposes pairs; each proposed pair is
+then compared exactly, so that a reported pair is at or above the bound. Of pairs at the bound about 2 in 10,000 are not
 proposed, of more similar ones fewer.
 """
 

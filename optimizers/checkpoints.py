@@ -21,6 +21,7 @@ AGAIN = "Delete the file, and the step runs again."
 RESTORE = "Restore the file from a copy, or give another --out and keep this folder: its evidence/ holds the verdicts."
 FORMAT = 2  # of the files in a compilation's folder; another one is refused
 IDENTITY, SPENT = "compile.json", "spent.json"
+GROUPS, SPLIT = "groups", "split"  # steps
 
 
 def _never(result: dict[str, Any]) -> bool:
@@ -54,7 +55,8 @@ class Checkpoints:
             raise RunError(f"{path}: field 'identity' is {shown(before)}. {RESTORE}")
         changed = next(differences(before, identity), None)
         if changed and not any(verdicts.stat().st_size for verdicts in folder.glob("evidence/*/verdicts.jsonl")):
-            (folder / "split.json").unlink(missing_ok=True)
+            for name in (SPLIT, GROUPS):
+                (folder / f"{name}.json").unlink(missing_ok=True)
             write_whole(path, _lines({"format": FORMAT, "identity": identity}))
         elif changed:
             raise RunError(
@@ -83,6 +85,10 @@ class Checkpoints:
         if not content:
             raise RunError(f"{path}: is empty. {AGAIN}")
         return content
+
+    def has(self, name: str) -> bool:
+        """Whether the step has written its file."""
+        return (self.folder / f"{name}.json").exists()
 
     @contextmanager
     def reading(self, name: str) -> Iterator[None]:

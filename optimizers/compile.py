@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from ..data import Case, Judged
-from ..data.split import split
 from ..engines.ledger import Budget
 from ..errors import DeclarationError, Infrastructure, ModelError, NoTokenProbabilities, Unreadable
 from ..judging.judge import Judge
@@ -31,6 +30,7 @@ from .prompts.prompt_state import demonstrated
 from .recipe import Recipe
 from .result import COMPILED, UNCOMPILED, Result, compare_on_test, training_record
 from .search_steps import SearchSteps, check_prompts, searched_space
+from .split_step import split_step
 
 LEAST = 40  # labelled cases; with fewer, no part is large enough to fit or test a judge
 
@@ -120,7 +120,8 @@ class Compiler:
         check_prompts(recipe, self.judge, self.objective, workers)
         self.checkpoints = Checkpoints(folder, self._identity())
         self.account = CostAccount(folder / SPENT, budget)
-        self.evidence = Evidence(folder / "evidence", self.account, self.progress, workers)
+        as_read = {case.id: case for case in self.cases}
+        self.evidence = Evidence(folder / "evidence", self.account, self.progress, workers, as_read)
         self.parts = self._split()
         self.searches = SearchSteps(
             recipe, self.objective, space, self.parts, int(baseline is not None), self.checkpoints, self.account,
@@ -151,19 +152,9 @@ class Compiler:
     # the steps
 
     def _split(self) -> dict[str, list[Case]]:
-        by_id = {case.id: case for case in self.cases}
-
-        def ids_by_part() -> dict[str, Any]:
-            parts = split(self.cases, parts=self.recipe.parts.proportions(self._certifiable), seed=self.recipe.seed)
-            return {name: [case.id for case in part] for name, part in parts.items()}
-
-        content = self.checkpoints.once("split", ids_by_part)
-        with self.checkpoints.reading("split"):
-            parts = {name: [by_id[case_id] for case_id in ids] for name, ids in content.items()}
-            missing = {"train", "select", "test"} - parts.keys()
-            if missing:
-                raise LookupError(min(missing))
-        self.progress.step("split", ", ".join(f"{name} {len(part)}" for name, part in parts.items()))
+        proportions = self.recipe.parts.proportions(self._certifiable)
+        parts, text = split_step(self.cases, proportions, self.recipe.seed, self.checkpoints)
+        self.progress.step("split", text)
         return parts
 
     def _variants(self) -> dict[str, Judge]:

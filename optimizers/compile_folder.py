@@ -1,6 +1,7 @@
 """The folder of a compilation: its files by name, and all of them read as one record.
 
 compile.json       judge, models, cases and recipe: the identity of the compilation
+groups.json        the groups that were joined because their cases share texts
 split.json         the ids of the labelled cases of each part
 head-*.json        a head that was fitted, one file for each judge that got one
 prompts.json       the prompt search

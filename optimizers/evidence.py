@@ -13,7 +13,7 @@ import copy
 import hashlib
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -78,12 +78,14 @@ class Evidence:
     Args:
         folder: holds a run folder for each judge and part.
         workers: cases in flight.
+        as_read: by id, the cases as the user gave them, where the steps see them in joined groups.
     """
 
     folder: Path
     account: CostAccount
     progress: ProgressCallbacks
     workers: int
+    as_read: Mapping[str, Case] = field(default_factory=dict)
     _verdicts: dict[Path, dict[str, Judged]] = field(default_factory=dict, repr=False)
 
     def of(self, judge: Judge, cases: Sequence[Case], part: str) -> list[Judged]:
@@ -102,7 +104,7 @@ class Evidence:
         if any(case.id not in verdicts for case in cases):
             for judged in self._complete(judge, cases, folder):
                 verdicts.setdefault(judged.case_id, judged)
-        return [verdicts[case.id] for case in cases]
+        return [_in_group(verdicts[case.id], case.split_key) for case in cases]
 
     def _complete(self, judge: Judge, cases: Sequence[Case], folder: Path) -> list[Judged]:
         """The verdicts, of which at most a few failed at the server; asked in rounds."""
@@ -138,8 +140,9 @@ class Evidence:
                 if self.progress.on_verdict is not None:
                     self.progress.on_verdict(judged)
 
+            asked = [self.as_read.get(case.id, case) for case in cases]
             recorded = record(
-                judge, cases, folder, self.workers, retried=retried, on_verdict=on_verdict, stop=self.progress.stop
+                judge, asked, folder, self.workers, retried=retried, on_verdict=on_verdict, stop=self.progress.stop
             )
         if len(recorded) < len(cases):
             raise Interrupted
@@ -228,6 +231,10 @@ def with_head(judge: Judge, head: Head) -> Judge:
     headed = without_head(judge)
     headed.head = copy.deepcopy(head)
     return headed
+
+
+def _in_group(judged: Judged, group: str) -> Judged:
+    return judged if judged.group == group else judged.model_copy(update={"group": group})
 
 
 def _failures(verdicts: Sequence[Judged]) -> int:

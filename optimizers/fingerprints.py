@@ -5,6 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..data import Case
+from ..data.text_digest import case_text_digest
+
+NORMALISED = (
+    "texts"  # the first word of fingerprints by normalised texts; files of earlier versions begin with a digest
+)
 
 
 def digest(values: Mapping[str, Any]) -> str:
@@ -19,24 +24,29 @@ def digest_of(cases: Iterable[Case]) -> str:
 
 
 def case_fingerprints(cases: Sequence[Case]) -> str:
-    """The fingerprints that a judge file stores, in a line: `digest_of` all cases, then twelve hex digits per case."""
-    return " ".join([digest_of(cases), *sorted(map(_fingerprint, cases))])
+    """The fingerprints that a judge file stores, in a line: "texts", then the `case_text_digest` of each case."""
+    return " ".join([NORMALISED, *sorted(set(map(case_text_digest, cases)))])
 
 
 def exclude_seen(cases: Sequence[Case], fingerprints: object) -> list[Case]:
     """The cases that are not among those of the fingerprints, whatever their order, ids and labels.
+
+    A case with the same texts is the same case, also where case, white space or compatibility characters differ; by the
+    fingerprints of an earlier version only where no character differs.
 
     Args:
         fingerprints: as a judge file stores them; anything but a text means that nothing is known, so all cases stay.
     """
     if not isinstance(fingerprints, str):
         return list(cases)
-    whole, *by_case = fingerprints.split() or [""]
+    first, *by_case = fingerprints.split() or [""]
     seen = set(by_case)
-    return [] if digest_of(cases) == whole else [case for case in cases if _fingerprint(case) not in seen]
+    if first == NORMALISED:
+        return [case for case in cases if case_text_digest(case) not in seen]
+    return [] if digest_of(cases) == first else [case for case in cases if _exact_fingerprint(case) not in seen]
 
 
-def _fingerprint(case: Case) -> str:
-    """Twelve hex digits of what a judge sees of a case, its candidates in either order."""
+def _exact_fingerprint(case: Case) -> str:
+    """Twelve hex digits of what a judge sees of a case, its candidates in either order; as earlier versions wrote."""
     context = case.model_dump_json(include={"query", "history", "profile", "aspect"})
     return digest({"about": context, "texts": sorted(candidate.text for candidate in case.candidates)})

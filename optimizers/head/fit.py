@@ -93,7 +93,8 @@ def fit(
     """The head with the lowest cross-fitted loss on the labelled cases, whatever their order.
 
     Args:
-        cases: labelled or not; a head is fitted to those with a label and a scored verdict.
+        cases: labelled or not; a head is fitted to those with a label and a scored verdict. Folds take their groups as
+            they are: join those that share texts before (`data.joined_groups`), as a compilation does.
         verdicts: of a judge without a head, one per case, in the same order.
         seed: of the folds.
         folds: 3 or more; fewer if there are fewer groups.
@@ -157,7 +158,7 @@ def _folds(cases: Sequence[Case], folds: int, seed: int) -> Rows:
             "one to choose on, one to fit to."
         )
     k = min(folds, groups)
-    dealt = split(cases, parts={str(number): 1 / k for number in range(k)}, seed=seed)
+    dealt = split(cases, parts={str(number): 1 / k for number in range(k)}, seed=seed, join=False)
     fold = {case.split_key: int(name) for name, part in dealt.items() for case in part}
     return np.array([fold[case.split_key] for case in cases], dtype=np.int64)
 
