@@ -247,6 +247,13 @@ measuring_options = together(
         "FILE.jsonl:FIELD=VALUE.",
     ),
     click.option(
+        "--by",
+        multiple=True,
+        metavar="FIELD",
+        help="The main figure for each value of a field, such as subset, and where the judge is worst. May be given "
+        "more than once.",
+    ),
+    click.option(
         "--threshold",
         type=FloatRange(0, 1),
         default=0.8,

@@ -9,7 +9,8 @@ import click
 from rich.text import Text
 
 from . import options
-from .render.evaluation import counted_proportion, interval_text, number
+from .render.evaluation import counted_proportion
+from .render.measures import interval_text, number
 
 if TYPE_CHECKING:
     from ..judging.judge_summary import FileSummary, JudgeSummary, StageChange

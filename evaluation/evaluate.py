@@ -1,6 +1,6 @@
 """A run to its evaluation: every metric that applies, by section, and the rows of tables and plots."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..data import Judged
@@ -14,6 +14,7 @@ from .results import Evaluation, Measure
 from .run_arrays import RunArrays, run_arrays
 from .run_signature import signature_line
 from .sections import in_order, section_title
+from .subgroups import subgroups
 
 
 def evaluate(
@@ -23,6 +24,7 @@ def evaluate(
     threshold: float = THRESHOLD,
     judge_systems: Iterable[str] = (),
     seed: int = 0,
+    by: Sequence[str] = (),
 ) -> Evaluation:
     """Every measure of a run; unscored verdicts count in coverage and are excluded from every other measure.
 
@@ -32,6 +34,7 @@ def evaluate(
         threshold: certainty, in [0, 1], from which selective prediction keeps a verdict.
         judge_systems: names of systems that are the judge itself, or of its family.
         seed: of everything that is resampled.
+        by: fields of the cases, such as "subset", for whose values the main figure is given.
     """
     run = verdicts if isinstance(verdicts, RunArrays) else run_arrays(verdicts)
     options = MetricOptions(threshold=threshold, judge_systems=frozenset(judge_systems), seed=seed)
@@ -57,6 +60,7 @@ def evaluate(
         histograms=histograms(run),
         systems=system_rows(run, seed),
         strata=strata(run, seed),
+        subgroups=subgroups(run, by, seed) if by else None,
         usage=run.usage,
     )
 

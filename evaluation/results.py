@@ -119,6 +119,33 @@ class Stratum(Record):
     measures: tuple[Measure, ...] = Field(description="of the pairs of this difficulty")
 
 
+class Subgroup(Record):
+    """The cases with one value of a field, against all other cases."""
+
+    value: str = Field(description='the value; "(none)" for cases without one')
+    cases: int = Field(description="cases with the value, scored or not")
+    figure: Measure = Field(description="accuracy of verdicts, or Spearman's correlation of scores, on these cases")
+    difference: Measure | None = Field(default=None, description="less the same figure on all other cases")
+    p: float | None = Field(default=None, description="two-sided p-value of the difference; None: not tested")
+    p_holm: float | None = Field(default=None, description="adjusted for all values of all fields (Holm 1979)")
+    note: str = Field(default="", description="why it is not tested")
+
+
+class SubgroupTable(Record):
+    """A run by one field."""
+
+    field: str = Field(description="name of the field, such as subset")
+    rows: tuple[Subgroup, ...] = Field(description="one for each value, the lowest figure first")
+    test: str = Field(default="", description="the test of the differences; empty: there is none")
+
+
+class Subgroups(Record):
+    """A run by fields of its cases."""
+
+    tables: tuple[SubgroupTable, ...] = Field(description="one for each field")
+    summary: str = Field(description="where the judge is worst, or that no value is shown to be below the others")
+
+
 class Branch(Record):
     """What the first n criteria would have given by themselves."""
 
@@ -153,6 +180,7 @@ class Evaluation(Record):
     systems: tuple[SystemRow, ...] = Field(default=(), description="the best by the judge first")
     strata: tuple[Stratum, ...] = Field(default=(), description="pairs by difficulty, the hardest first")
     branches: tuple[Branch, ...] = Field(default=(), description="by number of criteria, from 1 on")
+    subgroups: Subgroups | None = Field(default=None, description="by fields of the cases; None: not asked for")
     usage: Usage = Field(default=Usage(), description="of all cases")
 
     @property

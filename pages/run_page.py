@@ -15,6 +15,7 @@ from .plots.chart import Chart
 from .run_headline import answers, headline
 from .run_report import LeadMeasure, RunReport, calibration_error, lead_measure
 from .run_sections import MeasureTable, Part, parts, rows_of_tests
+from .subgroup_tables import rows_by_field, subgroup_blocks
 
 
 def runs_html(runs: Sequence[RunReport], comparisons: Sequence[RunComparison] = (), *, title: str, now: str) -> str:
@@ -35,7 +36,8 @@ def runs_html(runs: Sequence[RunReport], comparisons: Sequence[RunComparison] = 
     charts = {part.key: list(_charts(part, runs, leads)) for part in sections}
     tests = list(rows_of_tests(comparisons))
     labelled = [run for run in runs if run.evaluation.labels]
-    extra = {"trust": bool(tests), "errors": bool(labelled)}
+    divided = [(run, rows_by_field(run)) for run in runs if run.evaluation.subgroups is not None]
+    extra = {"trust": bool(tests), "errors": bool(labelled), "subgroups": bool(divided)}
     shown = [part for part in sections if part.tables or charts[part.key] or extra.get(part.key)]
     return render(
         "run.html.j2",
@@ -54,6 +56,7 @@ def runs_html(runs: Sequence[RunReport], comparisons: Sequence[RunComparison] = 
         tests=tests,
         unshared=[line for comparison in comparisons for line in unshared_lines(comparison)],
         labelled=labelled,
+        divided=divided,
         cases=disagreements,
         menus=case_browser.menus(disagreements),
     )
@@ -68,6 +71,8 @@ def runs_markdown(runs: Sequence[RunReport], comparisons: Sequence[RunComparison
         tables = [_measures(table, len(runs) > 1) for table in part.tables]
         if part.key == "trust" and (tests := markdown.comparisons(comparisons)):
             tables.append(tests)
+        if part.key == "subgroups":
+            tables += subgroup_blocks(runs)
         if part.key == "errors":
             tables += _label_tables(runs)
         if tables:
@@ -95,6 +100,8 @@ def _charts(part: Part, runs: Sequence[RunReport], leads: Sequence[LeadMeasure])
 
 def _charts_of_run(key: str, run: RunReport) -> list[Chart | None]:
     evaluation, name = run.evaluation, run.name
+    if key == "subgroups" and evaluation.subgroups is not None:
+        return [forest.subgroups(name, evaluation, table) for table in evaluation.subgroups.tables]
     if key == "certainty":
         error = calibration_error(evaluation)
         return [curves.reliability(name, evaluation.reliability, error), curves.coverage(name, evaluation.curve)]

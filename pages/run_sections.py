@@ -71,6 +71,7 @@ def parts(runs: Sequence[RunReport]) -> list[Part]:
     """All parts in reading order, including empty ones; unknown sections are in the last part."""
     result = [
         Part("trust", "Can I trust it?", "Agreement", ("agreement", "people", "baselines", "correlation", "choice")),
+        Part("subgroups", "Where is it worst?", "Subgroups", ()),
         Part("certainty", "Is it calibrated?", "Calibration", ("calibration", "selective")),
         Part("errors", "Where is it wrong?", "Errors", ()),
         Part("bias", "Is it biased?", "Bias", ("bias",)),

@@ -31,6 +31,7 @@ def evaluate(
     cases: "CaseSource | str | Path | None" = None,
     seed: int = 0,
     where: Mapping[str, str] | None = None,
+    by: Sequence[str] = (),
 ) -> Evaluation:
     """Every metric of a run that applies to it, each with its 95 % interval.
 
@@ -43,24 +44,27 @@ def evaluate(
         cases: for `texts`: where the cases are, if not where the run read them in this project.
         seed: of everything that is resampled.
         where: of verdicts of another tool, only rows whose fields have these values.
+        by: fields of the cases, as in ("subset", "language"): the main figure of each value, and where it is lowest.
 
     Raises:
         RunError: there is no verdict in it.
         DataError: a row that is not a verdict.
-        DeclarationError: a threshold outside of 0..1, a seed below 0, a system that no text is of, or `where` for a run
-            folder.
+        DeclarationError: a threshold outside of 0..1, a seed below 0, a system that no text is of, `where` for a run
+            folder, or a field of `by` that no case has.
     """
     if not 0 <= threshold <= 1:
         raise DeclarationError(f"threshold: {threshold!r} is not a certainty. Give a number from 0 to 1.")
     check_seed(seed)
     judge_systems = (judge_systems,) if isinstance(judge_systems, str) else tuple(judge_systems)
+    by = (by,) if isinstance(by, str) else tuple(by)
+    options: dict[str, Any] = {"threshold": threshold, "judge_systems": judge_systems, "seed": seed, "by": by}
     if not isinstance(run, Run | str | Path):
-        return _evaluate_list(*_verdicts(run, where), threshold=threshold, judge_systems=judge_systems, seed=seed)
+        return _evaluate_list(*_verdicts(run, where), **options)
     run = open_run(run, where)
     if where:
         check_where([run])
     _check_systems(run, judge_systems)
-    evaluation = evaluate_arrays(run.arrays, run.identity, threshold=threshold, judge_systems=judge_systems, seed=seed)
+    evaluation = evaluate_arrays(run.arrays, run.identity, **options)
     if not evaluation.cases:
         raise RunError(_no_verdict(run))
     if texts:

@@ -1,8 +1,9 @@
 """How results look on a terminal."""
 
 from .console import console, errors, heading, indented, say, status, table
-from .evaluation import comparison, evaluation, interval_text, number, p_value
+from .evaluation import comparison, evaluation
 from .judgment import judgment, outcome, spent, stage_lines
+from .measures import interval_text, number, p_value
 from .progress import BarProgress, Compiling, PrepareProgress, RunProgress, download_progress
 from .summary import summary
 from .unscored import warning_lines

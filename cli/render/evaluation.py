@@ -9,26 +9,11 @@ from rich.text import Text
 from ...data.counting import cases_text
 from ...evaluation.results import Evaluation, Measure, RunComparison, unshared_lines
 from ...evaluation.sections import section_title
+from .measures import column_table, interval_text, number, p_value
+from .subgroups import subgroup_tables
 from .unscored import unscored_text, warning_lines
 
 MOST_SYSTEMS = 20  # rows of the ranking; --json has all
-
-
-def number(value: float | None, measure: Measure | None = None) -> str:
-    """Three decimals, one for values from 100 on; a sign on differences; a dash for no value."""
-    if value is None:
-        return "-"
-    digits = 3 if abs(value) < 100 else 1
-    signed = measure is not None and measure.null_value == 0
-    return f"{value:{'+' if signed else ''},.{digits}f}"
-
-
-def interval_text(measure: Measure) -> str:
-    """`0.825 [0.750, 0.882]`."""
-    value = number(measure.value, measure)
-    if measure.low is None or measure.high is None:
-        return value
-    return f"{value} [{number(measure.low, measure)}, {number(measure.high, measure)}]"
 
 
 def counted_proportion(proportion: Mapping[str, Any]) -> str:
@@ -50,6 +35,8 @@ def evaluation(result: Evaluation, *, of_run: bool = True) -> Iterator[Any]:
     if result.confusion:
         yield Text("\nVerdicts by label", style="bold")
         yield _confusion(result)
+    if result.subgroups:
+        yield from subgroup_tables(result.subgroups)
     if result.strata:
         yield Text("\nPairs by distance of the human scores", style="bold")
         yield _by_name((f"{part.name} ({part.low:g}..{part.high:g}]", part.measures) for part in result.strata)
@@ -83,19 +70,6 @@ def measures_table(measures: Iterable[Measure]) -> Table:
     for measure in measures:
         description = measure.description + (f" ({measure.note})" if measure.note else "")
         table.add_row(Text(measure.name), Text(interval_text(measure)), Text(f"{measure.n:,}"), Text(description))
-    return table
-
-
-def p_value(p: float | None) -> str:
-    """`0.012`, `<0.001`, or a dash."""
-    return "-" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def column_table(*columns: str) -> Table:
-    """An empty table without lines; the column n is aligned to the right."""
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for column in columns:
-        table.add_column(column, justify="right" if column == "n" else "left")
     return table
 
 

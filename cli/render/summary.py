@@ -6,7 +6,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ...evaluation.results import Evaluation, Measure
-from .evaluation import MOST_SYSTEMS, column_table, interval_text
+from .evaluation import MOST_SYSTEMS
+from .measures import column_table, interval_text
 from .unscored import by_reason, what_asks_again
 
 AGREEMENT = ("accuracy", "agreement", "consistency", "coverage")

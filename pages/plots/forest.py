@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...evaluation.results import Evaluation, Measure
+from ...evaluation.results import Evaluation, Measure, SubgroupTable
 from ..formatting import THIN, describe_measure, format_interval, format_measure, readable, unit_of
 from ..run_report import LeadMeasure
 from .chart import (
@@ -27,6 +27,8 @@ from .chart import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+MOST_VALUES = 30  # of a field, in a chart; the table has all
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,24 @@ def strata(name: str, evaluation: Evaluation) -> Chart | None:
         plot_rows(f"strata-{name}", rows, HALF),
         "; ".join(f"{row.name} {describe_measure(row.measure)}" for row in rows) + ".",
         "A pair is harder the closer the human scores of its two texts are.",
+    )
+
+
+def subgroups(name: str, evaluation: Evaluation, table: SubgroupTable) -> Chart | None:
+    """The figure of each value of a field, the lowest first, below that of all cases."""
+    known = [row for row in table.rows if row.figure.value is not None]
+    if not known:
+        return None
+    figure = known[0].figure.name
+    everything = evaluation.measure(figure)
+    rows = [ForestRow("all cases", everything, INK)] if everything is not None else []
+    rows += [ForestRow(row.value, row.figure) for row in known[:MOST_VALUES]]
+    left_out = f" The {MOST_VALUES} lowest of {len(known)} values." if len(known) > MOST_VALUES else ""
+    return Chart(
+        f"{readable(figure).capitalize()} by {table.field}",
+        plot_rows(f"by-{name}-{table.field}", rows, HALF),
+        "; ".join(f"{row.name} {describe_measure(row.measure)}" for row in rows) + ".",
+        f"Dots are estimates, lines 95 % intervals.{left_out}",
     )
 
 
