@@ -17,6 +17,7 @@ from ..data.verdict import Order
 from .aggregate import FLOOR, margin, mean_scores
 
 LENGTH = "length"
+ASPECT = "aspect "  # begins the name of the feature of an aspect
 MOST_PARTS = 10  # criteria, and members, with separate features
 
 
@@ -39,7 +40,7 @@ def pair_features(case: Case, verdict: Verdict) -> PairFeatures:
 
     Even: the sizes of the kinds of evidence, `|letters|` ..., `spread` of the criteria, `position effect` and whether
     the `orders disagree`, the `tie share` where the judge could say tie, and the `mean score` of both candidates:
-    on PandaLM people call two bad ones a tie more often than two good ones.
+    on PandaLM people call two bad ones a tie more often than two good ones; `aspect NAME`, 1 for a case of this one.
     """
     readings = _readings(verdict)
     odd = _evidence(readings) if readings else {"verdict": _verdict_margin(verdict)}
@@ -54,6 +55,8 @@ def pair_features(case: Case, verdict: Verdict) -> PairFeatures:
     even |= _of_orders(readings) | _tie_share(readings)
     if scores := mean_scores(readings):
         even["mean score"] = _mean(scores)
+    if case.aspect:
+        even[ASPECT + case.aspect] = 1.0
     first, second = _log_lengths(case)
     return PairFeatures(odd | {LENGTH: first - second}, even)
 

@@ -25,6 +25,7 @@ class HeadSpec:
     Attributes:
         penalty: the prior precision of the features' weights.
         by_case: whether the tie threshold depends on the case, by even features.
+        by_aspect: whether the tie threshold depends on the aspect.
         isotonic: whether an isotonic calibration follows the linear part.
         aspects: of several aspects: one model for all, a model with an intercept for each, or a model for each.
     """
@@ -33,20 +34,28 @@ class HeadSpec:
     features: tuple[str, ...]
     penalty: float
     by_case: bool = False
+    by_aspect: bool = False
     isotonic: bool = False
     aspects: ByAspect = "shared"
 
     def __str__(self) -> str:
         parts = [self.name, *([f"penalty {self.penalty:g}"] if len(self.features) > 1 else [])]
         parts += [ASPECT_WORDS[self.aspects]] if self.aspects != "shared" else []
-        return ", ".join(
-            [*parts, *(["ties by case"] if self.by_case else []), *(["isotonic"] if self.isotonic else [])]
-        )
+        parts += ["ties by case"] if self.by_case else []
+        parts += ["ties by aspect"] if self.by_aspect else []
+        return ", ".join([*parts, *(["isotonic"] if self.isotonic else [])])
 
     @property
-    def complexity(self) -> tuple[int, int, bool, bool, float]:
+    def complexity(self) -> tuple[int, int, bool, bool, bool, float]:
         """A sort key: the simplest candidate first."""
-        return len(self.features), MODELS.index(self.aspects), self.by_case, self.isotonic, -self.penalty
+        return (
+            len(self.features),
+            MODELS.index(self.aspects),
+            self.by_aspect,
+            self.by_case,
+            self.isotonic,
+            -self.penalty,
+        )
 
 
 def label_indicators(cases: Sequence[Case], labels: Sequence[str]) -> Floats:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...data import Case, Verdict
-from ...judging.calibration_features import LENGTH, pair_features
+from ...judging.calibration_features import ASPECT, LENGTH, pair_features
 from ...judging.heads import THRESHOLDS, Knots, PairHead
 from .isotonic import odd_rising
 from .likelihood import LEAST, fit_ordered, fit_rescaling, ordered, root_mean_square
@@ -74,11 +74,26 @@ class PairEvidence:
         for name, features in sets.items():
             for penalty in PENALTIES if len(features) > 1 else PENALTIES[:1]:
                 plans.append(HeadSpec(name, features, penalty))
-                if self.ties and self.even_names:
-                    plans.append(HeadSpec(name, features, penalty, by_case=True))
+                for by_case, by_aspect in self._ways_of_ties():
+                    plans.append(HeadSpec(name, features, penalty, by_case=by_case, by_aspect=by_aspect))
             if len(features) == 1:
                 plans.append(HeadSpec(name, features, PENALTIES[0], isotonic=True))
         return plans or [HeadSpec("base rate", (), PENALTIES[0])]
+
+    def _ways_of_ties(self) -> list[tuple[bool, bool]]:
+        """Whether the tie threshold may depend on the case, and on the aspect: all ways in which it depends on one."""
+        of_aspect = [name.startswith(ASPECT) for name in self.even_names]
+        by_case, by_aspect = self.ties and not all(of_aspect), self.ties and any(of_aspect)
+        ways = ((True, False), (False, True), (True, True))
+        return [(case, aspect) for case, aspect in ways if case <= by_case and aspect <= by_aspect]
+
+    def _even_columns(self, plan: HeadSpec) -> list[int]:
+        """The even features that the tie threshold of a candidate depends on."""
+        return [
+            column
+            for column, name in enumerate(self.even_names)
+            if (plan.by_aspect if name.startswith(ASPECT) else plan.by_case)
+        ]
 
     def fits(self, plan: HeadSpec, chosen: Flags) -> list[PairHead]:
         """One head per row of `chosen` (s, n), fitted to the pairs that the row marks."""
@@ -101,7 +116,7 @@ class PairEvidence:
         """The weights by `fit_ordered`, cached: an isotonic candidate starts from those of its linear counterpart."""
         key = (plan, chosen.tobytes())
         if key not in self._fitted:
-            z = (self.even if plan.by_case else self.even[:, :0]) if self.ties else None
+            z = self.even[:, self._even_columns(plan)] if self.ties else None
             bounded = np.array([name != LENGTH for name in plan.features], dtype=np.bool_)
             self._fitted[key] = fit_ordered(
                 self._columns(plan), z, self.proportions, chosen, penalty=plan.penalty, bounded=bounded
@@ -127,13 +142,14 @@ class PairEvidence:
         ], change[:, 1:]
 
     def _head(self, plan: HeadSpec, n: int, w: list[float], v: list[float], knots: Knots) -> PairHead:
+        even_names = [self.even_names[column] for column in self._even_columns(plan)] if v else []
         names = plan.features if self.fallback in (None, *plan.features) else (*plan.features, self.fallback)
         return PairHead(
             fitted=str(plan),
             n=n,
             weights=dict(zip(names, w, strict=True)),
             intercept=v[0] if v else None,
-            threshold=dict(zip(self.even_names, v[1:], strict=True)) if plan.by_case else {},
+            threshold=dict(zip(even_names, v[1:], strict=True)),
             knots=knots,
         )
 

@@ -1,7 +1,10 @@
 """Texts judged on several aspects: every figure is of one aspect, or the mean of the aspects' figures."""
 
 import itertools
+import json
 import math
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -232,3 +235,32 @@ def test_pairs_on_several_aspects_show_the_accuracy_of_each():
     (comparison,) = compare([("five", run_arrays(run(5))), ("ten", run_arrays(run(10)))])
     assert paired(comparison, "accuracy (harmless)").difference.value == 5 / 20
     assert paired(comparison, "accuracy (helpful)").difference.value == 0.0
+
+
+@pytest.fixture
+def dialogues():
+    """UniEval's scores of Topical-Chat replies, with people's: six aspects on several scales."""
+    folder = os.environ.get("DICAST_RECORDED") or Path(os.environ.get("DICAST_DATA", "")).parent / "recorded"
+    file = Path(folder) / "unieval" / "topical_chat_usr.jsonl"
+    if not file.is_file():
+        pytest.skip("set DICAST_RECORDED to the folder of recorded judgments")
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def test_recorded_scores_of_six_aspects_have_the_mean_of_scipys_correlations(dialogues):
+    rows = run_arrays(
+        Judged(
+            case_id=f"{row['item_id']}#{row['aspect']}", aspect=row["aspect"], group=row["item_id"],
+            scores=(row["prediction"],), label=Scores(values=(row["label"],), lo=0, hi=5),
+        )
+        for row in dialogues
+    )  # fmt: skip
+    each = {}
+    for aspect in {row["aspect"] for row in dialogues}:
+        sides = [[row[side] for row in dialogues if row["aspect"] == aspect] for side in ("prediction", "label")]
+        each[aspect] = stats.spearmanr(*sides).statistic
+    evaluation = evaluate(rows, IDENTITY)
+    assert measure(evaluation, "spearman").value == pytest.approx(np.mean(list(each.values())))
+    assert measure(evaluation, "spearman").groups == 360
+    for aspect, value in each.items():
+        assert measure(evaluation, f"spearman ({aspect})").value == pytest.approx(value)

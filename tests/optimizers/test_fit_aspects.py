@@ -4,11 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from evidence import judged, scored
+from evidence import judged, lettered, scored
 from pydantic import TypeAdapter
 from sklearn.linear_model import LinearRegression
 
-from dicast.data import Candidate, Case, Scores
+from dicast.data import Candidate, Case, Scores, Winner
 from dicast.errors import DeclarationError
 from dicast.judging.heads import AspectModel, Head, ScoreHead
 from dicast.optimizers.head.fit import fit
@@ -161,3 +161,48 @@ def test_what_a_head_learned_of_each_aspect_is_described():
     model = AspectModel(n=40, weights={"mean": 0.62}, intercept=0.5, lo=1, hi=5)
     head = ScoreHead(intercept=1.0, lo=1, hi=5, aspects={"coherence": model})
     assert head.describe()[-1] == ("aspect coherence", "mean +0.62, from 0.5, 1..5, of 40 labels")
+
+
+def pairs_world(n, seed, share):
+    """Pairs on two aspects, each with its share of ties; the judge's letters are as good on both."""
+    random = np.random.default_rng(seed)
+    cases, verdicts = [], []
+    for number in range(n):
+        aspect = ("harmless", "helpful")[number % 2]
+        margin = float(random.normal(0, 2))
+        label = "tie" if random.random() < share[aspect] else "a" if random.logistic() < margin else "b"
+        case = Case(
+            id=f"{number:04}", query=f"pair {number}", aspect=aspect, label=Winner(value=label),
+            candidates=(Candidate(text="x"), Candidate(text="y")),
+        )  # fmt: skip
+        cases.append(case)
+        p = 1 / (1 + np.exp(-margin))
+        verdicts.append(judged([lettered(float(p))], 2, case_id=case.id))
+    return cases, verdicts
+
+
+def test_ties_of_pairs_may_depend_on_the_aspect():
+    cases, verdicts = pairs_world(300, 0, {"harmless": 0.5, "helpful": 0.02})
+    head = fit(cases, verdicts).head
+    assert "ties by aspect" in head.fitted
+    even = verdicts[0].model_copy(update={"findings": (lettered(0.5),)})
+    ties = {}
+    for case in cases[:2]:
+        ties[case.aspect] = head(case, even).distribution["tie"]
+        mirrored = head(case.swapped(), even).distribution
+        assert (mirrored["a"], mirrored["tie"]) == (head(case, even).distribution["b"], ties[case.aspect])
+    assert ties["harmless"] > 0.4
+    assert ties["helpful"] < 0.25
+
+
+def test_equal_aspects_of_pairs_seldom_get_thresholds():
+    share = {"harmless": 0.2, "helpful": 0.2}
+    names = [fit(*pairs_world(120, seed, share)).head.fitted for seed in range(12)]
+    assert sum("ties by aspect" in name for name in names) <= 6
+
+
+def test_pairs_of_a_single_aspect_have_no_feature_of_it():
+    cases, verdicts = pairs_world(80, 1, {"harmless": 0.3, "helpful": 0.3})
+    cases = [case.model_copy(update={"aspect": "helpful"}) for case in cases]
+    without = [case.model_copy(update={"aspect": None}) for case in cases]
+    assert fit(cases, verdicts).head == fit(without, verdicts).head
