@@ -193,7 +193,7 @@ def _judged(row: ExternalVerdict) -> Judged:
         certainty=certainty,
         label=_label(row, single),
         votes=tuple(Winner(value=vote) for vote in row.votes),
-        group=row.group,
+        group=row.group or (None if row.aspect is None else row.id),  # all aspects of a text are one group
         aspect=row.aspect,
         attributes=attributes_of(row.model_extra or {}),
         systems=(row.system,) if row.system and single else (),

@@ -17,6 +17,7 @@ from dicast.evaluation.evaluate import evaluate
 from dicast.evaluation.run_arrays import run_arrays
 from dicast.evaluation.score_tests import statistic_test
 from dicast.optimizers.objective import OBJECTIVES, paired_tests
+from dicast.workflows import evaluate as evaluated_file
 from dicast.workflows.requirements import Requirement
 
 IDENTITY = {"judge": "direct", "settings": {}, "lm": "m", "data": "0" * 64}
@@ -264,3 +265,16 @@ def test_recorded_scores_of_six_aspects_have_the_mean_of_scipys_correlations(dia
     assert measure(evaluation, "spearman").groups == 360
     for aspect, value in each.items():
         assert measure(evaluation, f"spearman ({aspect})").value == pytest.approx(value)
+
+
+def test_all_aspects_of_a_row_of_another_tool_are_one_group(tmp_path):
+    rows = [
+        {
+            "id": one.case_id.split("#")[0], "aspect": one.aspect, "prediction": one.scores[0],
+            "label": one.label.values[0],
+        }
+        for one in judged("sharp")
+    ]  # fmt: skip
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    correlation = measure(evaluated_file(str(tmp_path / "rows.jsonl")), "spearman")
+    assert (correlation.n, correlation.groups) == (120, 60)
