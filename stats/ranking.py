@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, DeclarationError
-from .proportions import correlations
 from .resampling import Estimate, Groups, group_codes, mean
 
 Codes = NDArray[np.int64]
@@ -32,15 +31,6 @@ class Standing:
     rank: int
     rank_low: int
     rank_high: int
-
-
-@dataclass(frozen=True)
-class RankAgreement:
-    """Spearman's rho and Kendall's tau-b of n systems; NaN under 3, or when either side is constant."""
-
-    spearman: float
-    kendall: float
-    n: int
 
 
 def mean_scores(scores: Floats, systems: Codes, k: int, groups: Groups = None) -> list[Estimate]:
@@ -71,7 +61,7 @@ def win_matrix(first: Codes, second: Codes, outcome: Codes, k: int) -> Floats:
     Raises:
         DataError: lengths differ, or a code is beyond its range.
     """
-    cells, wins, _ = _wins("win_matrix", first, second, outcome, k)
+    cells, wins, _ = win_entries("win_matrix", first, second, outcome, k)
     return _table(cells, wins, k)
 
 
@@ -108,7 +98,7 @@ def bootstrap_strengths(
     n and groups are those of the pairs that the system takes part in. Arguments and errors as `bradley_terry`; pairs
     are independent where no groups are given.
     """
-    cells, wins, of = _wins("bootstrap_strengths", first, second, outcome, k)
+    cells, wins, of = win_entries("bootstrap_strengths", first, second, outcome, k)
     names, group = np.unique(group_codes(groups, len(outcome))[0][of], return_inverse=True)
     table = _table(cells, wins, k)
     _check_connected(table, prior)
@@ -116,7 +106,7 @@ def bootstrap_strengths(
     count = len(names)
     resampled_counts = (np.bincount(rng.integers(count, size=count), minlength=count) for _ in range(resamples))
     tables = np.stack([_table(cells, wins * weights[group], k) for weights in resampled_counts])
-    replicates = _strengths(tables[_reach(tables, prior).all(axis=(-2, -1))], prior)
+    replicates, _ = connected_strengths(tables, prior)
     low, high, best, worst = _tails(replicates, k, level, fewest=resamples / 2)
     strengths = _strengths(table, prior)
     ranks = _ranks(strengths)
@@ -133,25 +123,21 @@ def bootstrap_strengths(
     ]
 
 
-def rank_agreement(scores: Floats, others: Floats) -> RankAgreement:
-    """How similarly two scorings rank the same systems; n of them have both scores, and few systems say little.
-
-    Args:
-        scores: (k,) means, strengths or any scores, higher is better; NaN missing.
-        others: (k,) of the same systems in the same order.
-    """
-    ours, theirs = np.asarray(scores, dtype=np.float64), np.asarray(others, dtype=np.float64)
-    if ours.ndim != 1 or ours.shape != theirs.shape:
-        raise DataError(f"rank_agreement: shapes {ours.shape} and {theirs.shape}. Give each system two scores.")
-    both = ~(np.isnan(ours) | np.isnan(theirs))
-    coefficients = correlations(zip(ours[both].tolist(), theirs[both].tolist(), strict=True))
-    return RankAgreement(coefficients.get("spearman", np.nan), coefficients.get("kendall", np.nan), int(both.sum()))
+def connected_strengths(tables: Floats, prior: float) -> tuple[Floats, NDArray[np.bool_]]:
+    """(some, k) strengths of those win matrices, (n, k, k), whose comparisons connect all systems; which, (n,)."""
+    connected: NDArray[np.bool_] = np.asarray(_reach(tables, prior).all(axis=(-2, -1)))
+    return _strengths(tables[connected], prior), connected
 
 
-def _wins(who: str, first: Codes, second: Codes, outcome: Codes, k: int) -> tuple[Codes, Floats, NDArray[np.intp]]:
+def win_entries(
+    who: str, first: Codes, second: Codes, outcome: Codes, k: int
+) -> tuple[Codes, Floats, NDArray[np.intp]]:
     """Entries of the win matrix: flat cells (row x k + column), what each adds, and which pair it comes from.
 
     Two entries a pair, one of them 0 unless it ties; a system compared with itself says nothing and is left out.
+
+    Args:
+        who: the function that errors name; the others as for `win_matrix`.
     """
     wrote_a, wrote_b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
     winner = np.asarray(outcome, dtype=np.int64)

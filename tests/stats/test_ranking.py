@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 from scipy.optimize import brentq, minimize
-from scipy.stats import kendalltau, rankdata, spearmanr, ttest_1samp
+from scipy.stats import rankdata, spearmanr, ttest_1samp
 
 from dicast.errors import DataError, DeclarationError
-from dicast.stats.ranking import PRIOR, bootstrap_strengths, bradley_terry, mean_scores, rank_agreement, win_matrix
+from dicast.stats.ranking import PRIOR, bootstrap_strengths, bradley_terry, mean_scores, win_matrix
 
 SEEDS = range(5)
 A, B, TIE, NONE = 0, 1, 2, -1
@@ -289,30 +289,3 @@ def test_a_system_without_a_score_has_no_mean() -> None:
 def test_texts_of_one_prompt_are_one_group() -> None:
     (found,) = mean_scores(np.array([1.0, 3.0, 2.0, 4.0]), np.zeros(4, dtype=np.int64), 1, ["p", "p", "q", "q"])
     assert (found.value, found.n, found.groups) == (2.5, 4, 2)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("decimals", [0, 6])
-def test_agreement_of_ranks_is_that_of_scipy(seed: int, decimals: int) -> None:
-    random = np.random.default_rng(seed)
-    ours = random.normal(size=12)
-    theirs = np.round(ours + random.normal(size=12), decimals)
-    ours[3] = theirs[7] = math.nan
-    kept = ~np.isnan(ours + theirs)
-    found = rank_agreement(ours, theirs)
-    assert found.spearman == pytest.approx(spearmanr(ours[kept], theirs[kept]).statistic, abs=1e-9)
-    assert found.kendall == pytest.approx(kendalltau(ours[kept], theirs[kept]).statistic, abs=1e-9)
-    assert found.n == 10
-
-
-@pytest.mark.parametrize("scores", [[1.0, 2.0], [1.0, 1.0, 1.0], [1.0, 2.0, math.nan], []])
-def test_few_or_constant_scores_rank_nothing(scores: list[float]) -> None:
-    found = rank_agreement(np.array(scores), np.arange(len(scores), dtype=float))
-    assert found.n == np.isfinite(scores).sum()
-    assert math.isnan(found.spearman)
-    assert math.isnan(found.kendall)
-
-
-def test_scores_of_other_systems_are_refused() -> None:
-    with pytest.raises(DataError, match=r"rank_agreement: shapes \(2,\) and \(3,\)"):
-        rank_agreement(np.array([1.0, 2.0]), np.array([1.0, 2.0, 3.0]))
