@@ -33,7 +33,8 @@ WORST_FIRST = (FAIL, INCONCLUSIVE, 0)
     multiple=True,
     metavar="NAME>=VALUE",
     callback=options.parse_requirements,
-    help="Exit 0 when the whole interval is at or above the value, 1 when all of it is below, else 2.",
+    help="Exit 0 when the whole interval is at or above the value, 1 when all of it is below, else 2; of a subgroup as "
+    "in accuracy[subset=hard]>=0.6.",
 )
 @options.min_coverage_option
 @options.json_option
@@ -61,7 +62,9 @@ def command(
     runs = [workflows.open_run(run, where) for run in (path, *against)]
     check_where(runs)
     named = workflows.CaseSource(cases_source, root=root) if cases_source else None
-    evaluation = workflows.evaluate(runs[0], cases=named, **values)
+    fields = [requirement.subgroup[1] for requirement in requirements if requirement.subgroup]
+    by = tuple(dict.fromkeys([*values.pop("by"), *fields]))
+    evaluation = workflows.evaluate(runs[0], cases=named, by=by, **values)
     comparisons = workflows.compare(runs, seed=values["seed"])
     for other, comparison in zip(against, comparisons, strict=True):
         if not comparison.cases:

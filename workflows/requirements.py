@@ -1,4 +1,8 @@
-"""Requirements on a metric, such as accuracy >= 0.7: the whole 95 % interval decides."""
+"""Requirements on a measure, such as accuracy >= 0.7: the whole 95 % interval decides.
+
+Without an interval nothing is decided, however good the value looks: nobody knows how far it is from the truth. Costs
+are counts of the run itself and not estimates, so that their value decides.
+"""
 
 import re
 from dataclasses import dataclass
@@ -7,9 +11,8 @@ from typing import Literal
 
 from ..errors import RunError
 from ..evaluation.results import Evaluation, Measure
-from ..stats.power import labels_for_proportion
 
-SMALLEST = 0.01  # distance for which labels are counted: their number grows with its inverse square
+COUNTED = "cost"  # the section of measures that are counts and not estimates
 Outcome = Literal["holds", "fails", "inconclusive"]
 
 
@@ -37,37 +40,59 @@ class Requirement:
             pass
         raise ValueError(f"{text!r}: write NAME>=VALUE or NAME<=VALUE, as in accuracy>=0.7.")
 
+    @property
+    def subgroup(self) -> tuple[str, str, str] | None:
+        """Measure, field and value of NAME[FIELD=VALUE], as in accuracy[subset=hard]; None for any other name."""
+        match = re.fullmatch(r"(.+?)\s*\[\s*([^=\]]+?)\s*=\s*(.*?)\s*\]", self.name, re.DOTALL)
+        return (match[1], match[2], match[3]) if match else None
+
     def check(self, evaluation: Evaluation) -> "CheckedRequirement":
-        """Whether a run meets the requirement.
+        """Whether a run meets the requirement; one on a subgroup needs its field in `by` of the evaluation.
 
         Raises:
-            RunError: the run has no such metric.
+            RunError: the run has no such measure, or no case with the subgroup's value.
         """
-        measure = evaluation.measure(self.name)
-        if measure is None or measure.value is None:
-            names = [other.name for section in evaluation.sections.values() for other in section]
-            close = get_close_matches(self.name, names, n=1)
-            advice = f"Did you mean {close[0]!r}?" if close else f"It has: {', '.join(names)}."
-            raise RunError(f"--require {self.name}: the run has no such measure. {advice}")
-        low = measure.value if measure.low is None else measure.low
-        high = measure.value if measure.high is None else measure.high
-        value = self.value
+        measure = self._measure(evaluation)
+        if measure.value is None:
+            return CheckedRequirement(self, "inconclusive", f"cannot be decided: {_undefined(measure)}")
+        low, high, value = measure.low, measure.high, self.value
+        if measure in evaluation.sections.get(COUNTED, ()):
+            low = high = measure.value
+        if low is None or high is None:
+            text = f"cannot be decided: {measure.value:.3f} has no interval, as {_no_interval(measure)}"
+            return CheckedRequirement(self, "inconclusive", text)
         if not self.at_least:
             low, high, value = -high, -low, -value
         if low >= value:
             return CheckedRequirement(self, "holds", "holds")
         if high < value:
             return CheckedRequirement(self, "fails", "does not hold")
-        return CheckedRequirement(self, "inconclusive", "cannot be decided from these labels" + self._advice(measure))
+        interval = f"{measure.value:.3f} [{measure.low:.3f}, {measure.high:.3f}]"
+        return CheckedRequirement(self, "inconclusive", f"cannot be decided from these labels: {interval}")
 
-    def _advice(self, measure: Measure) -> str:
-        """The number of labels that would decide, for proportions: the interval must shrink to the distance."""
-        assert measure.value is not None
-        distance = abs(measure.value - self.value)
-        if measure.kind != "proportion" or distance < SMALLEST:
-            return ""
-        needed = labels_for_proportion(min(max(measure.value, 0.0), 1.0), min(distance, 0.499))
-        return f"; about {needed:,} independent labels would decide, if the value stays the same"
+    def _measure(self, evaluation: Evaluation) -> Measure:
+        if self.subgroup is not None and evaluation.measure(self.name) is None:
+            return self._measure_of_subgroup(evaluation, *self.subgroup)
+        measure = evaluation.measure(self.name)
+        if measure is None:
+            names = [other.name for section in evaluation.sections.values() for other in section]
+            close = get_close_matches(self.name, names, n=1)
+            advice = f"Did you mean {close[0]!r}?" if close else f"It has: {', '.join(names)}."
+            raise RunError(f"--require {self.name}: the run has no such measure. {advice}")
+        return measure
+
+    def _measure_of_subgroup(self, evaluation: Evaluation, name: str, field: str, value: str) -> Measure:
+        tables = evaluation.subgroups.tables if evaluation.subgroups else ()
+        rows = [row for table in tables if table.field == field for row in table.rows]
+        if not rows:
+            raise RunError(f"--require {self.name}: no figures by {field} were computed. Give --by {field} too.")
+        row = next((row for row in rows if row.value == value), None)
+        if row is None:
+            values = ", ".join(sorted(row.value for row in rows))
+            raise RunError(f"--require {self.name}: no case has {field}={value}. The values of {field}: {values}.")
+        if row.figure.name != name:
+            raise RunError(f"--require {self.name}: the measure by {field} is {row.figure.name}. Give that.")
+        return row.figure
 
     def __str__(self) -> str:
         return f"{self.name} {'>=' if self.at_least else '<='} {self.value:g}"
@@ -80,3 +105,16 @@ class CheckedRequirement:
     requirement: Requirement
     outcome: Outcome
     text: str
+
+
+def _undefined(measure: Measure) -> str:
+    note = "" if measure.note == "not defined on these cases" else measure.note
+    return f"{measure.name} is not defined on these cases{f' ({note})' if note else ''}"
+
+
+def _no_interval(measure: Measure) -> str:
+    """Why a measure has no interval."""
+    if (measure.groups or measure.n) == 1:
+        problem = "it is a single case" if measure.n == 1 else f"all its {measure.n:,} cases are of one group"
+        return f"{problem}; more groups would give it one"
+    return measure.note or "this measure has none, or too little varies between the groups"

@@ -93,7 +93,7 @@ def test_runs_of_other_cases_cannot_be_compared(runs: Path, capsys: pytest.Captu
     [
         ("coverage>=0.5", 0, "coverage >= 0.5: holds"),
         ("coverage<=0.5", 1, "coverage <= 0.5: does not hold"),
-        ("order a, b>=0.4", 2, "cannot be decided from these labels; about 93 independent labels would decide"),
+        ("order a, b>=0.4", 2, "order a, b >= 0.4: cannot be decided from these labels: 0.500 ["),
     ],
 )
 def test_a_requirement_decides_the_exit_code(

@@ -89,3 +89,12 @@ def test_the_pages_have_the_same_figures(verdicts: Path, tmp_path: Path) -> None
 def test_a_page_without_fields_has_no_such_part(verdicts: Path, tmp_path: Path) -> None:
     assert run(["report", str(verdicts), "--out", str(tmp_path / "page.md")]) == 0
     assert "Where is it worst?" not in (tmp_path / "page.md").read_text()
+
+
+@pytest.mark.parametrize(("value", "code"), [("easy", 0), ("<i>hard</i>", 1), ("other", 0)])
+def test_a_subgroup_decides_the_exit_code(
+    verdicts: Path, capsys: pytest.CaptureFixture[str], value: str, code: int
+) -> None:
+    requirement = f"accuracy[subset={value}]>=0.6"
+    assert run(["evaluate", str(verdicts), "--require", requirement]) == code
+    assert f"accuracy[subset={value}] >= 0.6: " in capsys.readouterr().out
