@@ -34,6 +34,7 @@ def user(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = [
         {"id": str(n), "query": f"README {n}", "response_a": "x", "response_b": "y", "label": "ab"[n % 2]}
+        | {"category": ("chat", "code")[n % 3 == 0]}
         for n in range(60)
     ]
     write("pairs.jsonl", rows)
