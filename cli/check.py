@@ -62,7 +62,7 @@ def command(lm: str | None, source: str | None, judge: str | None, as_json: bool
     if cases is None:
         raise click.UsageError("--judge needs --cases with new labels; dicast show FILE prints what the file contains.")
     from .. import workflows
-    from ..workflows.checks import check_judge
+    from ..workflows.judge_checks import check_judge
     from .render.drift import drift_lines
 
     sampling = {name: values[name] for name in ("limit", "seed", "margin", "skip_bad", "timeout", "trust")}

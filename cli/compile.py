@@ -110,6 +110,7 @@ def _print(result: "CompileRun", as_json: bool) -> int:
                 "page": str(page) if page else None,
                 "result": compiled.result.model_dump(mode="json"),
                 "certificate": compiled.training["certificate"],
+                "withdrawn": compiled.training.get("withdrawn"),
                 "spent": compiled.training["spent"],
             }
         )
@@ -122,6 +123,8 @@ def _print(result: "CompileRun", as_json: bool) -> int:
         render.say(compiled.certificate.summary())
     if compiled.result.threshold_check:
         render.say(compiled.result.threshold_check.summary())
+    if compiled.result.withdrawal:
+        render.say(compiled.result.withdrawal)
     render.say(_spent(compiled.training["spent"]))
     render.console.print(f"judge: {path}   dicast show {path}", soft_wrap=True)
     if page:

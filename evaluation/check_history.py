@@ -4,10 +4,10 @@ Cases and groups are noted by digests. A check with the same labels and the same
 that are checked again count once, with their latest verdict.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..data import Case, Judged
 from ..data.case import digest
@@ -17,7 +17,17 @@ from ..stats.repeated_checks import levels_of_checks
 from ..stats.resampling import Estimate, proportion
 
 FILE = "checks.jsonl"
-Rows = Mapping[str, tuple[str, bool]]  # digest of a case -> digest of its group, and whether the verdict was right
+
+
+class CheckedCase(NamedTuple):
+    """A labelled case of a check."""
+
+    group: str  # its digest
+    right: bool
+    accepted: bool  # by the certified threshold; of judges without a certificate every verdict is
+
+
+Rows = Mapping[str, CheckedCase]  # by the digest of the case
 
 
 @dataclass(frozen=True)
@@ -34,8 +44,16 @@ class CheckHistory:
 
     def latest(self, labels: int) -> tuple[Estimate, int]:
         """The accuracy on the fewest latest checks that together have so many labels, and how many checks these are."""
+        rows, checks = self.latest_rows(labels)
+        return _accuracy(rows), checks
+
+    def latest_rows(self, labels: int) -> tuple[Rows, int]:
+        """The cases of these checks, each with its latest verdict, and how many checks these are."""
         start = self._start(len(self.checks) - 1, labels)
-        return _accuracy(self._merged(start, len(self.checks) - 1)), len(self.checks) - start
+        merged: dict[str, CheckedCase] = {}
+        for rows in self.checks[start:]:
+            merged |= rows
+        return merged, len(self.checks) - start
 
     def level(self, record: Estimate) -> float:
         """The one-sided level of the latest check; see `stats.repeated_checks`.
@@ -55,14 +73,15 @@ class CheckHistory:
                 return start
         return 0
 
-    def _merged(self, start: int, end: int) -> Rows:
-        merged: dict[str, tuple[str, bool]] = {}
-        for rows in self.checks[start : end + 1]:
-            merged |= rows
-        return merged
 
-
-def note_check(judge: str, name: str, cases: Sequence[Case], verdicts: Sequence[Judged]) -> CheckHistory:
+def note_check(
+    judge: str,
+    name: str,
+    cases: Sequence[Case],
+    verdicts: Sequence[Judged],
+    *,
+    accepts: Callable[[Judged], bool] = lambda _: True,
+) -> CheckHistory:
     """The checks of a judge with this one, which is noted on this machine.
 
     Args:
@@ -70,13 +89,16 @@ def note_check(judge: str, name: str, cases: Sequence[Case], verdicts: Sequence[
         name: of the judge's file, for people.
         cases: that were judged.
         verdicts: of these cases, in the same order; those without a label or a verdict do not count.
+        accepts: whether a certified threshold accepts a verdict.
     """
     rows = {
-        case_text_digest(case): (digest(case.split_key), judged.winner == judged.human_winner)
+        case_text_digest(case): CheckedCase(
+            digest(case.split_key), judged.winner == judged.human_winner, accepts(judged)
+        )
         for case, judged in zip(cases, verdicts, strict=True)
         if judged.status != "unscored" and judged.human_winner is not None
     }
-    line = " ".join(f"{case}:{group}:{int(right)}" for case, (group, right) in sorted(rows.items()))
+    line = " ".join(f"{case}:{row.group}:{row.right:d}{row.accepted:d}" for case, row in sorted(rows.items()))
     entry = {"judge": judge, "name": name, "date": datetime.now(UTC).date().isoformat(), "cases": line}
     if not rows:
         return CheckHistory((rows,))
@@ -92,7 +114,7 @@ def noted_checks() -> list[dict[str, Any]]:
             "date": str(entry.get("date")),
             "judge": str(entry.get("name")),
             "labels": len(rows),
-            "right": sum(right for _, right in rows.values()),
+            "right": sum(row.right for row in rows.values()),
         }
         for entry in read_history(FILE)
         if (rows := _rows(entry))
@@ -104,13 +126,13 @@ def _rows(entry: Entry) -> Rows:
     rows = {}
     for word in str(entry.get("cases", "")).split():
         case, _, rest = word.partition(":")
-        group, _, right = rest.partition(":")
-        if right not in ("0", "1"):
+        group, _, marks = rest.partition(":")
+        if marks not in ("00", "01", "10", "11"):
             return {}
-        rows[case] = (group, right == "1")
+        rows[case] = CheckedCase(group, marks[0] == "1", marks[1] == "1")
     return rows
 
 
 def _accuracy(rows: Rows) -> Estimate:
-    ordered = sorted(rows.items())
-    return proportion([right for _, (_, right) in ordered], [group for _, (group, _) in ordered])
+    ordered = [row for _, row in sorted(rows.items())]
+    return proportion([row.right for row in ordered], [row.group for row in ordered])

@@ -41,7 +41,11 @@ class TooFewLabels(DeclarationError):
 
 @dataclass(frozen=True)
 class Compiled:
-    """A compiled judge with its head and threshold, and its test."""
+    """A compiled judge with its head and threshold, and its test.
+
+    Attributes:
+        certificate: None if nothing was to be certified, or the test part contradicts the certificate.
+    """
 
     judge: Judge
     result: Result
@@ -141,6 +145,8 @@ class Compiler:
             final = variants[COMPILED]
             certificate = self._certified(final)
             tested = self._tested(variants, certificate)
+        if tested.withdrawal:
+            certificate = None
         if certificate is not None:
             final.threshold = certificate.threshold
         return Compiled(final, tested, certificate, self._training(tested, certificate))

@@ -66,6 +66,14 @@ class Result(Record):
         return _test_named(comparison, self.objective)
 
     @property
+    def withdrawal(self) -> str:
+        """Why the certificate is withdrawn, in a sentence: the accepted verdicts of the test part contradict it. Else
+        empty."""
+        if self.threshold_check is None or self.threshold_check.holds is not False:
+            return ""
+        return "The certificate is withdrawn, and the judge file has no threshold: the test part contradicts it."
+
+    @property
     def compiled(self) -> JudgeOnTest:
         return self.judge(COMPILED)
 
@@ -220,6 +228,7 @@ def training_record(
         spent: by the whole compilation.
         looks: this test and the earlier ones of the same cases.
     """
+    check = result.threshold_check if result else None
     record = {**origin, "spent": spent.model_dump(mode="json")}
     if result is None:
         return {**record, "outcome": "untested", "summary": "the compilation was stopped before the test"}
@@ -234,6 +243,7 @@ def training_record(
         **({"aspects": [aspect.model_dump(mode="json") for aspect in result.aspects]} if result.aspects else {}),
         "baselines": [measure.model_dump(mode="json") for measure in result.reference_measures],
         "certificate": certificate.model_dump(mode="json") if certificate else None,
+        **({"withdrawn": f"{check.summary()} {result.withdrawal}"} if check and result.withdrawal else {}),
         "looks": [look.model_dump() for look in looks],
     }
 

@@ -147,7 +147,10 @@ def _answers(compilation: Compilation) -> Iterator[PageAnswer]:
     certificate = compilation.certificate
     if certificate is not None:
         limit = format_percent(certificate.risk)
-        if certificate.threshold is None:
+        if result.withdrawal:
+            line = f"the test part contradicts the certified {limit}"
+            yield PageAnswer("What is certified?", "Nothing", line, "certificate", "bad")
+        elif certificate.threshold is None:
             yield PageAnswer("What is certified?", "Nothing", f"at {limit} disagreement", "certificate", "warn")
         else:
             groups = ", groups weighted equally" if certificate.n != certificate.cases else ""

@@ -153,6 +153,7 @@ def _sections(compilation: Compilation, *, with_charts: bool) -> Iterator[Sectio
     if compilation.certificate is not None:
         check = compilation.result.threshold_check
         certificate.words += [compilation.certificate.summary(), *([check.summary()] if check else [])]
+        certificate.words += filter(None, [compilation.result.withdrawal])
     if with_charts:
         test.charts += _named([_forest(compilation)])
         calibration.charts += _reliability(compilation)

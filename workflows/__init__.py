@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .cascades import CascadeRun, cascade
     from .case_source import CaseSource
-    from .checks import CheckItem, DriftReport, check
+    from .checks import CheckItem, check
     from .comparisons import compare
     from .compilations import CompileRun, compile
     from .coverage import Coverage
     from .evaluations import evaluate
+    from .judge_checks import DriftReport
     from .judge_spec import JudgeSpec
     from .preparations import PrepareRun, prepare
     from .progress import Progress
@@ -57,7 +58,8 @@ __all__ = [
 
 _MODULES = {
     "cascades": ("CascadeRun", "cascade"),
-    "checks": ("CheckItem", "DriftReport", "check"),
+    "checks": ("CheckItem", "check"),
+    "judge_checks": ("DriftReport",),
     "comparisons": ("compare",),
     "compilations": ("CompileRun", "compile"),
     "coverage": ("Coverage",),

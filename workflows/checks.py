@@ -1,4 +1,4 @@
-"""Checks: is everything installed and reachable, and does a saved judge still agree with people."""
+"""Checks: is everything installed and reachable; and of a saved judge, see `judge_checks`."""
 
 import importlib.util
 import os
@@ -7,26 +7,20 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import dspy
 
-from ..data import Case, Judged, Rejects, Winner
-from ..data.case import digest
+from ..data import Rejects, Winner
 from ..data.counting import cases_text
-from ..data.split import sample
 from ..engines import weights
-from ..engines.model_string import ModelString
 from ..engines.models import Roles, get_lm
 from ..engines.models import prepare as prepare_model
-from ..engines.odd_cases import LenientJudge, failure_of
 from ..engines.pace import paced
-from ..engines.parallel import stream
 from ..errors import (
-    DataError,
     DeclarationError,
     DicastError,
     ModelError,
@@ -34,25 +28,17 @@ from ..errors import (
     Unreadable,
     install_hint,
 )
-from ..evaluation import Evaluation, evaluate
-from ..evaluation.check_history import CheckHistory, note_check
-from ..evaluation.drift import Drift, accuracy_estimate, repeated_checks
 from ..evaluation.metrics.mass_read import LITTLE
-from ..judging import Judge
-from ..judging.judge_file import JudgeFile, fingerprint, load, read, versions
 from ..judging.question import Question
 from ..judging.reading_floor import reading_from
-from ..judging.registry import JUDGE_SUFFIX
 from ..judging.stage import Stage
 from ..judging.trust import remember_address
-from ..optimizers.certificates.certificate import CascadeCertificate
-from ..optimizers.certificates.certificate_check import CertificateCheck, check_certificate, read_certificate
 from ..paths import home
 from ..signatures.direct import Grade, Prefer
 from .case_source import Cases, CaseSource, case_source
-from .judge_spec import JudgeSpec
+from .judge_checks import DriftReport, check_judge
 from .label_count import LabelCount
-from .preflight import admit_models, check_count, exclude_training_cases, pace_of, prepare_models, stored, workers_of
+from .preflight import pace_of, stored
 from .progress import SILENT, Progress
 
 EXTRAS = {"local": "xllamacpp", "data": "pyarrow", "report": "matplotlib"}
@@ -71,39 +57,6 @@ class CheckItem:
     name: str
     ok: bool
     text: str
-
-
-@dataclass(frozen=True)
-class DriftReport:
-    """How a saved judge agrees with new labels, compared with what its file says.
-
-    Attributes:
-        outcome: "agrees", "worse", "unknown", or "stopped" before all cases were judged.
-        result: the comparison, or the check of a cascade's certificate; None if stopped.
-        evaluation: of the new verdicts; None if stopped.
-        basis: what the recorded accuracy rests on; None where the file holds none.
-        changes: versions and models that are not those that the judge was saved with.
-    """
-
-    outcome: Literal["agrees", "worse", "unknown", "stopped"]
-    result: Drift | CertificateCheck | None = None
-    evaluation: Evaluation | None = None
-    basis: str | None = None
-    changes: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """The report as JSON; only of a check that was not stopped."""
-        assert self.result
-        assert self.evaluation
-        return {
-            "signature": self.evaluation.signature,
-            **self.result.as_dict(),
-            "basis": self.basis,
-            "unscored": self.evaluation.unscored,
-            "warnings": list(self.evaluation.warnings),
-            "changed": list(self.changes),
-            "usage": self.evaluation.usage.model_dump(),
-        }
 
 
 def check(
@@ -141,132 +94,6 @@ def check(
         with tempfile.TemporaryDirectory() as folder:
             items.append(_check_cases(stored(source, Path(folder)), name))
     return tuple(items)
-
-
-def check_judge(
-    judge: str | Path,
-    cases: Cases,
-    *,
-    lm: str | None = None,
-    limit: int | None = None,
-    seed: int | None = None,
-    margin: float = 0.05,
-    skip_bad: bool = False,
-    trust: bool = False,
-    timeout: float | None = None,
-    progress: Progress = SILENT,
-    stop: threading.Event | None = None,
-) -> DriftReport:
-    """Whether a judge file still agrees with people, on labelled cases that it was not compiled on.
-
-    Of a certified cascade its certificate is checked, of any other judge the accuracy of the training record.
-
-    Args:
-        judge: a .judge.json file.
-        cases: newly labelled cases, as of `dicast.run`; those without a winner are left out.
-        lm: models to answer instead of the saved ones.
-        limit: this many cases: the first, or with `seed` a random sample.
-        seed: of the sample.
-        margin: the loss of accuracy that would matter, in (0, 1).
-        skip_bad: leave bad rows out.
-        timeout: as of `dicast.run`.
-        trust: send texts to an address that only a judge file names.
-        progress: callbacks.
-        stop: once set, no new case starts.
-
-    Raises:
-        DeclarationError: no judge file, or a file that holds neither a certificate of a cascade nor an accuracy.
-        DataError: no labelled pair or choice among the cases.
-    """
-    if not str(judge).endswith(JUDGE_SUFFIX):
-        raise DeclarationError(
-            f"--judge {judge}: only a judge file records how it agreed. Give a file that ends in {JUDGE_SUFFIX}."
-        )
-    check_count("limit", limit)
-    file, spec = read(judge), JudgeSpec(str(judge), lm)
-    compare = _comparison(str(judge), file, margin)
-    built, stop = spec.build(), stop or threading.Event()
-    admit_models(built, trust=trust, progress=progress)
-    workers = workers_of(built)
-    pace = pace_of(workers, timeout, None, stop, progress)
-    built.threshold = None  # the record's accuracy is of all verdicts, kept or abstained
-    prepare_models(built, progress=progress)
-    with tempfile.TemporaryDirectory() as folder:
-        source = stored(case_source(cases), Path(folder))
-        data, chosen = source.digest(), list(sample(_labelled(source, skip_bad, progress), limit, seed))
-    if not chosen:
-        raise DataError(f"--cases {source.source}: no pair or choice with a label. Give newly labelled cases.")
-    chosen = exclude_training_cases(chosen, str(judge), progress)
-    progress.start(len(chosen), 0)
-    judged: list[Case] = []
-    verdicts: list[Judged] = []
-    lenient = LenientJudge(built)
-    with paced(pace):
-        for case, verdict in stream(lenient, chosen, workers=workers, stop=stop, failed=failure_of):
-            judged.append(case)
-            verdicts.append(Judged.of(case, verdict))
-            progress.verdict(verdicts[-1])
-    lenient.check(len(verdicts))
-    if stop.is_set():
-        return DriftReport("stopped")
-    evaluation = evaluate(verdicts, spec.identity(built) | {"data": data, "seed": seed})
-    history = note_check(_judge_digest(str(judge), built), Path(judge).name, judged, verdicts)
-    if history.problem:
-        progress.notice(f"this machine does not remember this check: {history.problem}")
-    result, recorded = compare(verdicts, evaluation, history), file.accuracy("after")
-    basis = recorded.basis if recorded else None
-    return DriftReport(result.outcome, result, evaluation, basis, tuple(_changes(str(judge), file, built)))
-
-
-def _comparison(
-    judge: str, file: JudgeFile, margin: float
-) -> Callable[[list[Judged], Evaluation, CheckHistory], Drift | CertificateCheck]:
-    """How new verdicts are compared with what the file says of the judge; raises DeclarationError for no such thing."""
-    certificate, recorded = read_certificate(file.certificate), file.accuracy("after")
-    if isinstance(certificate, CascadeCertificate) and certificate.accepted:
-        return lambda verdicts, *_: check_certificate(certificate, verdicts, margin=margin)
-    if recorded is None:
-        raise DeclarationError(
-            f"judge file {judge}: its training record holds no accuracy (after: hits, n) to compare with. "
-            "Compile the judge on labelled pairs or choices."
-        )
-    then = recorded.estimate
-    return lambda _, evaluation, history: Drift(
-        then, accuracy_estimate(evaluation), margin, repeated_checks(history, then)
-    )
-
-
-def _judge_digest(path: str, judge: Judge) -> str:
-    """What tells one checked judge from another: all that its verdicts depend on."""
-    return digest(" ".join([fingerprint(path), *_models(judge)]))
-
-
-def _labelled(source: CaseSource, skip_bad: bool, progress: Progress) -> Iterator[Case]:
-    """The cases whose label names a winner; with `skip_bad`, bad rows are left out with a notice."""
-    rows = LabelCount()
-    with tempfile.TemporaryDirectory() as folder, Rejects(Path(folder) / "rejects.jsonl") as rejects:
-        for case in rows.counted(source.cases(rejects if skip_bad else None)):
-            if case.label is not None and case.label.winner is not None:
-                yield case
-        if rejects.count:
-            progress.notice(f"{rejects.count:,} bad rows were left out; {rejects.first}")
-        if rows.notice():
-            progress.notice(rows.notice())
-
-
-def _changes(path: str, file: JudgeFile, judge: Judge) -> Iterator[str]:
-    """What differs from when the judge was saved, besides the cases."""
-    for name, version in versions().items():
-        before = file.versions.get(name, "unknown")
-        if name != "python" and before != version:
-            yield f"{name} {version}, saved by {before}"
-    saved, now = _models(load(path)), _models(judge)
-    if saved != now:
-        yield f"answered by {', '.join(now)}, saved with {', '.join(saved) or 'no model'}"
-
-
-def _models(judge: Judge) -> list[str]:
-    return list(dict.fromkeys(ModelString.parse(stage.model).identity for stage in judge.stages() if stage.model))
 
 
 def _environment() -> Iterator[CheckItem]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ...data.counting import ordinal
 from ...evaluation.drift import Drift
-from ...workflows.checks import DriftReport
+from ...workflows.judge_checks import DriftReport
 from .evaluation import counted_proportion
 
 STYLES = {"agrees": "green", "worse": "red", "unknown": "yellow"}
@@ -38,6 +38,9 @@ def drift_lines(report: DriftReport) -> Iterator[tuple[str, str]]:
         yield f"changed: {change}", "yellow"
     if isinstance(result, Drift) and result.repeated and result.repeated.now.n:
         yield repeated_sentence(result), ""
+    if report.certificate is not None:
+        yield report.certificate.certificate.summary(), ""
+        yield report.certificate.summary(), STYLES["worse"] if report.certificate.outcome == "worse" else ""
     text = outcome_sentence(result) if isinstance(result, Drift) else f"now   {result.summary()}"
     yield text, STYLES[result.outcome]
 

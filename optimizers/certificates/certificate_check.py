@@ -1,4 +1,9 @@
-"""Check the certificate of a cascade on labelled cases that came later."""
+"""Check a certificate on labelled cases that came later.
+
+Repeated checks of one judge take the latest ones together, back to as many labels as the certificate has, and share
+the level (`stats.repeated_checks`): a certificate that holds is called contradicted by any of them with a probability
+of at most delta, by the union bound.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -9,9 +14,12 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from ...data import Judged
+from ...data.counting import ordinal
 from ...errors import DeclarationError
+from ...evaluation.check_history import CheckedCase, CheckHistory, Rows
+from ...stats.repeated_checks import share_of
 from .certificate import CascadeCertificate, Certificate
-from .certify import check_cascade
+from .certify import check, check_cascade
 from .fixed_sequence_test import accepted_needed
 from .threshold_check import ThresholdCheck
 from .wording import percent
@@ -25,11 +33,17 @@ class CertificateCheck:
 
     Attributes:
         margin: the excess over the certified risk that would matter, in (0, 1).
+        number: of this check of the judge; 1: the first.
+        checks: how many of the latest checks are taken together.
+        together: on their labels, at this check's level; None: only this check is known.
     """
 
-    certificate: CascadeCertificate
+    certificate: Certificate | CascadeCertificate
     check: ThresholdCheck
     margin: float = 0.05
+    number: int = 1
+    checks: int = 1
+    together: ThresholdCheck | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.margin < 1:
@@ -37,9 +51,9 @@ class CertificateCheck:
 
     @property
     def outcome(self) -> Literal["agrees", "worse", "unknown"]:
-        """`worse`: the disagreement is significantly above the certified risk. `agrees`: an excess of the margin is
-        excluded. `unknown`: neither is shown."""
-        if self.check.holds is False:
+        """`worse`: the disagreement is significantly above the certified risk, by the latest checks together where
+        these are known. `agrees`: an excess of the margin is excluded. `unknown`: neither is shown."""
+        if (self.together or self.check).holds is False:
             return "worse"
         return "agrees" if self.check.high is not None and self.check.high <= self._limit else "unknown"
 
@@ -54,8 +68,11 @@ class CertificateCheck:
     def summary(self) -> str:
         """The sentences that a user reads."""
         limit, sentence = percent(self._limit), self.check.summary()
+        if self.together is not None and (self.number > 1 or self.together.holds != self.check.holds):
+            sentence += f" {self._repeated(self.together)}"
         if self.outcome == "worse":
-            return f"{sentence} Certify it again: dicast cascade."
+            again = "dicast cascade" if isinstance(self.certificate, CascadeCertificate) else "dicast compile"
+            return f"{sentence} Certify it again: {again}."
         if self.outcome == "agrees":
             return f"{sentence} A disagreement above {limit} is excluded."
         if self.needed is None:
@@ -73,7 +90,20 @@ class CertificateCheck:
             "check": self.check.model_dump(),
             "margin": self.margin,
             "needed": self.needed if self.outcome == "unknown" else None,
+            "number": self.number,
+            "checks": self.checks,
+            "together": None if self.together is None else self.together.model_dump(),
         }
+
+    def _repeated(self, together: ThresholdCheck) -> str:
+        """What the latest checks show together."""
+        verb = "contradict" if together.holds is False else "do not contradict"
+        latest = f"the latest {self.checks:,} checks together" if self.checks > 1 else "this check"
+        nth = ordinal(self.number).capitalize()
+        return (
+            f"{nth} check of this judge: the labels of {latest} {verb} the certificate at a "
+            f"level at which all checks do so by chance at most {percent(self.certificate.delta)} of the time."
+        )
 
     @property
     def _limit(self) -> float:
@@ -81,21 +111,54 @@ class CertificateCheck:
 
 
 def check_certificate(
-    certificate: CascadeCertificate, verdicts: Sequence[Judged], *, margin: float = 0.05
+    certificate: Certificate | CascadeCertificate,
+    verdicts: Sequence[Judged],
+    *,
+    margin: float = 0.05,
+    history: CheckHistory | None = None,
 ) -> CertificateCheck:
-    """The check of a cascade's certificate by the cascade's verdicts on labelled cases.
+    """The check of a certificate by verdicts on labelled cases.
 
     A cascade does not ask every member about every case, so the members' verdicts are not all known. The cascade counts
-    as one judge with certainty 1 where it decided and 0 where it abstained.
+    as one judge with certainty 1 where it decided and 0 where it abstained; so does a judge with its threshold.
+
+    Args:
+        verdicts: of the cascade; or of a judge whose threshold is off.
+        margin: the excess over the certified risk that would matter, in (0, 1).
+        history: the checks of this judge, with this one; None: this one alone.
     """
-    ordered = sorted(verdicts, key=lambda verdict: verdict.case_id)
-    decided = [float(verdict.status == "scored") for verdict in ordered]
-    correct = [verdict.status == "scored" and verdict.winner == verdict.human_winner for verdict in ordered]
-    as_one = certificate.model_copy(update={"thresholds": (1.0,)})
-    groups = [verdict.group or verdict.case_id for verdict in ordered]
-    ids = [verdict.case_id for verdict in ordered]
-    check = check_cascade(as_one, [(decided, correct)], groups=groups, ids=ids)
-    return CertificateCheck(certificate, check, margin)
+    rows = {
+        verdict.case_id: CheckedCase(
+            verdict.group or verdict.case_id, verdict.winner == verdict.human_winner, accepts(certificate, verdict)
+        )
+        for verdict in verdicts
+    }
+    check = _check(certificate, rows, certificate.delta)
+    if history is None:
+        return CertificateCheck(certificate, check, margin)
+    number = len(history.checks)
+    latest, checks = history.latest_rows(certificate.cases or certificate.n)
+    level = 2 * certificate.delta * share_of(number)  # of both sides; only the lower limit decides
+    return CertificateCheck(certificate, check, margin, number, checks, _check(certificate, latest, level))
+
+
+def accepts(certificate: Certificate | CascadeCertificate, verdict: Judged) -> bool:
+    """Whether the certificate is about a verdict: of a cascade that did not abstain, or of a certainty at or above the
+    certified threshold."""
+    if verdict.status != "scored" or isinstance(certificate, CascadeCertificate):
+        return verdict.status == "scored"
+    if verdict.certainty is None or certificate.threshold is None:
+        return False
+    return verdict.certainty >= certificate.threshold
+
+
+def _check(certificate: Certificate | CascadeCertificate, rows: Rows, delta: float) -> ThresholdCheck:
+    ordered = sorted(rows.items())
+    evidence = [float(row.accepted) for _, row in ordered], [row.accepted and row.right for _, row in ordered]
+    known: dict[str, Any] = {"groups": [row.group for _, row in ordered], "ids": [case for case, _ in ordered]}
+    if isinstance(certificate, CascadeCertificate):
+        return check_cascade(certificate.model_copy(update={"thresholds": (1.0,), "delta": delta}), [evidence], **known)
+    return check(certificate.model_copy(update={"threshold": 1.0, "delta": delta}), *evidence, **known)
 
 
 def read_certificate(content: Mapping[str, Any] | None) -> Certificate | CascadeCertificate | None:

@@ -19,6 +19,7 @@ from dicast.cli import run
 from dicast.data import Judged, read_cases
 from dicast.engines.batch import read_verdicts
 from dicast.errors import DeclarationError
+from dicast.evaluation.check_history import CheckedCase, CheckHistory, Rows
 from dicast.judging import Cascade, build
 from dicast.judging.heads import PairHead
 from dicast.judging.judge_file import load, read, save
@@ -435,6 +436,32 @@ def test_a_cascade_that_disagrees_as_certified_is_called_worse_in_at_most_2_5_pe
         worse = [k for k in range(kept + 1) if check_certificate(made, verdicts(kept, k, kept)).outcome == "worse"]
         assert sum(binom.pmf(k, kept, made.risk) for k in worse) <= 0.025
         assert worse
+
+
+def test_a_cascade_that_is_checked_weekly_is_called_worse_in_at_most_5_percent_of_all_years() -> None:
+    made, rng = certificate(100, 0, 100), np.random.default_rng(0)
+    years = [
+        any(
+            check_certificate(made, verdicts(30, 0, 30), history=CheckHistory(checks[: week + 1])).outcome == "worse"
+            for week in range(26)
+        )
+        for checks in (year_of_checks(rng, made.risk) for _ in range(60))
+    ]
+    assert sum(years) <= binom.ppf(0.999, 60, made.delta)
+    found = check_certificate(made, verdicts(30, 0, 30), history=CheckHistory(year_of_checks(rng, 0.4)))
+    assert (found.outcome, found.number, found.checks) == ("worse", 26, 4)
+    assert "26th check of this judge: the labels of the latest 4 checks together contradict" in found.summary()
+
+
+def year_of_checks(rng: np.random.Generator, disagreement: float) -> tuple[Rows, ...]:
+    """26 checks of 30 labels."""
+    return tuple(
+        {
+            f"{week} {number}": CheckedCase(f"{week} {number}", bool(rng.random() >= disagreement), True)
+            for number in range(30)
+        }
+        for week in range(26)
+    )
 
 
 def test_a_check_that_keeps_nothing_cannot_tell() -> None:

@@ -12,6 +12,7 @@ from dicast.evaluation.drift import NOTHING, Drift, read_accuracy
 from dicast.judging import Panel, build
 from dicast.judging.heads import PairHead
 from dicast.judging.judge_file import fingerprint, save, versions
+from dicast.optimizers.certificates.certify import certify
 from dicast.optimizers.fingerprints import case_fingerprints
 from dicast.testing import MockServer
 
@@ -231,6 +232,39 @@ def test_repeated_checks_are_counted_and_add_up(here, capsys):
         assert codes == (1, 1)
     assert run(["show", "--history"]) == 0
     assert capsys.readouterr().out.splitlines()[1].endswith("tone.judge.json, 70 of 120 verdicts right")
+
+
+def checked_with_certificate(here, threshold, capsys):
+    """A judge that agrees with half of the labels, as of then, and a certificate that 10 % disagree at most."""
+    pairs(here, 40, 40)
+    certificate = certify([0.9] * 100, [True] * 100).model_copy(update={"threshold": threshold})
+    with MockServer() as server:
+        judge = build("direct", evidence="pairwise")  # of certainty 1/3
+        judge.threshold = threshold
+        save(
+            judge, "tone.judge.json", training={"after": {"hits": 500, "n": 1000}},
+            certificate=certificate.model_dump(mode="json"), lm=f"openai/m@{server.url}",
+        )  # fmt: skip
+        arguments = ["check", "--judge", "tone.judge.json", "--cases", "fresh.jsonl", "--margin", "0.2"]
+        codes = run([*arguments, "--json"]), run(arguments)
+    out, _, text = capsys.readouterr().out.partition("\n}\n")
+    return codes, json.loads(out + "\n}"), text
+
+
+def test_labels_that_contradict_the_certificate_of_a_judge_fail_the_check(here, capsys):
+    codes, found, text = checked_with_certificate(here, 0.3, capsys)
+    assert codes == (1, 1)
+    assert found["outcome"] == "worse"
+    assert (found["certificate_check"]["check"]["accepted"], found["certificate_check"]["check"]["errors"]) == (80, 40)
+    assert "contradicts the certified 10 %." in text
+    assert "Certify it again: dicast compile." in text
+    assert "it still agrees; a loss of 0.2 is excluded." in text  # the accuracy of all verdicts
+
+
+def test_verdicts_below_the_certified_threshold_do_not_count_against_it(here, capsys):
+    codes, found, _ = checked_with_certificate(here, 0.9, capsys)
+    assert codes == (0, 0)
+    assert (found["outcome"], found["certificate_check"]["check"]["accepted"]) == ("agrees", 0)
 
 
 def test_drift_is_of_all_verdicts_also_those_that_the_threshold_abstains_from(here, capsys):

@@ -1,5 +1,6 @@
 """A whole compilation: its parts, its steps, what a stop leaves, and what the test part says."""
 
+import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,11 @@ from dicast.errors import DeclarationError, RunError
 from dicast.judging.judge import Judge, present
 from dicast.judging.stage import Stage
 from dicast.optimizers.compile import Compiled, Compiler, TooFewLabels
+from dicast.optimizers.compile_folder import read_compilation
 from dicast.optimizers.evidence import Interrupted, ProgressCallbacks
 from dicast.optimizers.recipe import Recipe, read_recipe, recipe
+from dicast.pages.compile_headline import compile_answers
+from dicast.pages.compile_page import compilation_markdown
 from dicast.signatures.direct import Prefer
 
 PLAIN = Recipe(trials=0, baseline=None)
@@ -96,6 +100,23 @@ def test_the_certificate_is_held_against_the_test_part(tmp_path: Path) -> None:
     assert sure.count("scored") == kept.accepted < 280
     none = compiled(Leaning(), worlds(100, random_labels=True), tmp_path / "none")
     assert (none.certificate is not None, none.judge.threshold, none.result.threshold_check) == (True, None, None)
+
+
+def test_a_certificate_that_the_test_part_contradicts_is_withdrawn(tmp_path: Path) -> None:
+    cases, given = worlds(800), Recipe(trials=0, baseline=None, risk=0.25)
+    found = compiled(Leaning(), cases, tmp_path, given)
+    assert found.result.withdrawal == ""
+    content = json.loads((tmp_path / "test.json").read_text())
+    content["threshold_check"] |= {"errors": 90, "disagreement": 0.5, "low": 0.4, "high": 0.6, "holds": False}
+    (tmp_path / "test.json").write_text(json.dumps(content))
+    withdrawn = compiled(Leaning(), cases, tmp_path, given)
+    assert (withdrawn.certificate, withdrawn.judge.threshold, withdrawn.training["certificate"]) == (None, None, None)
+    assert withdrawn.training["withdrawn"].endswith(withdrawn.result.withdrawal)
+    assert "contradicts the certified 25 %" in withdrawn.training["withdrawn"]
+    page = compilation_markdown(read_compilation(tmp_path), title="t", now="now")
+    assert withdrawn.result.withdrawal in page
+    (answer,) = [answer for answer in compile_answers(read_compilation(tmp_path)) if "certified" in answer.question]
+    assert (answer.value, answer.tone) == ("Nothing", "bad")
 
 
 def test_every_trial_is_told(tmp_path: Path) -> None:
