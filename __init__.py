@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         JudgeSpec,
         Progress,
         Run,
+        agreement,
         cascade,
         check,
         compare,
@@ -54,6 +55,7 @@ __all__ = [
     "Run",
     "Verdict",
     "__version__",
+    "agreement",
     "cascade",
     "check",
     "compare",
@@ -76,8 +78,8 @@ _MODULES = {
     ".judging.judge_file": ("save",),
     ".optimizers": ("Compiler", "Recipe"),
     ".workflows": (
-        "CaseSource", "JudgeSpec", "Progress", "Run", "cascade", "check", "compare", "compile", "evaluate", "prepare",
-        "report", "run", "run_async",
+        "CaseSource", "JudgeSpec", "Progress", "Run", "agreement", "cascade", "check", "compare", "compile", "evaluate",
+        "prepare", "report", "run", "run_async",
     ),
 }  # fmt: skip
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}

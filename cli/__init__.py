@@ -33,6 +33,7 @@ COMMANDS = {
     "cascade": "Certify judges that are called in turn, the cheapest first.",
     "show": "Print what a compiled judge has learned.",
     "evaluate": "Measure a run against people; compare it with others.",
+    "agreement": "How far judges agree without any label, and which cases to label.",
     "report": "Write a page about runs: plots, and the cases where judge and people disagree.",
     "reproduce": "Recompute published tables from recorded judgments.",
     "models": "List, fetch and find local models.",

@@ -196,6 +196,18 @@ seed_option = click.option(
     "--seed", type=click.IntRange(0), help="Sample the cases of --limit at random with this seed."
 )
 
+where_option = click.option(
+    "--where",
+    multiple=True,
+    callback=parse_where,
+    metavar="FIELD=VALUE",
+    help="Of a .jsonl file of another tool's verdicts: only rows whose field has this value. For one run alone: "
+    "FILE.jsonl:FIELD=VALUE.",
+)
+resampling_seed_option = click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of everything that is resampled."
+)
+
 
 def set_option(text: str) -> Callable[[Function], Function]:
     """--set with this help."""
@@ -238,14 +250,7 @@ def case_options_of(*, required: bool) -> Callable[[Function], Function]:
 
 case_options = case_options_of(required=True)
 measuring_options = together(
-    click.option(
-        "--where",
-        multiple=True,
-        callback=parse_where,
-        metavar="FIELD=VALUE",
-        help="Of a .jsonl file of another tool's verdicts: only rows whose field has this value. For one run alone: "
-        "FILE.jsonl:FIELD=VALUE.",
-    ),
+    where_option,
     click.option(
         "--by",
         multiple=True,
@@ -274,9 +279,7 @@ measuring_options = together(
         metavar="KINDS",
         help="Measure generated against written reviews: bleu,rouge,bertscore=MODEL,bartscore=MODEL.",
     ),
-    click.option(
-        "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of everything that is resampled."
-    ),
+    resampling_seed_option,
 )
 judge_options = together(
     lm_option,

@@ -26,6 +26,10 @@ class AttributeArrays:
     codes: Codes  # (n, f) of the scored verdicts
     case_codes: Codes  # (cases, f) of all cases, scored or not
 
+    def varies(self, name: str) -> bool:
+        """Whether the cases have several values of a field."""
+        return name in self.too_many or (name in self.names and len(self.values[self.names.index(name)]) > 1)
+
     def rows(self, mask: Flags) -> "AttributeArrays":
         """The attributes of the verdicts where `mask`, (n,), is true; those of all cases stay."""
         return replace(self, codes=self.codes[mask])

@@ -16,6 +16,8 @@ from .run_signature import signature_line
 from .sections import in_order, section_title
 from .subgroups import subgroups
 
+INCLUSION = "inclusion_probability"  # the field of a sample that `dicast agreement` wrote
+
 
 def evaluate(
     verdicts: Iterable[Judged] | RunArrays,
@@ -51,6 +53,7 @@ def evaluate(
         noted=run.noted,
         note=run.note,
         repeated=run.repeated,
+        unequal_sample=run.attributes.varies(INCLUSION),
         sections=sections,
         titles={name: section_title(name) for name in sections},
         confusion=confusion,

@@ -168,6 +168,9 @@ class Evaluation(Record):
     noted: int = Field(default=0, description="verdicts with a note")
     note: str = Field(default="", description="one of the notes")
     repeated: int = Field(default=0, description="lines left out because another line is of the same case")
+    unequal_sample: bool = Field(
+        default=False, description="the cases have unequal inclusion probabilities, as a sample of dicast agreement has"
+    )
     sections: dict[str, tuple[Measure, ...]] = Field(
         default_factory=dict, description="measures by section, in reading order; without sections that do not apply"
     )
@@ -185,12 +188,18 @@ class Evaluation(Record):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The warnings of all measures, equal texts once, and that lines of verdicts do not count."""
-        texts = dict.fromkeys(
-            measure.warning for section in self.sections.values() for measure in section if measure.warning
-        )
+        """The warnings of all measures, equal texts once, that lines do not count, and that a sample is unequal."""
+        measured = [measure.warning for section in self.sections.values() for measure in section if measure.warning]
+        texts = [*dict.fromkeys(measured)]
         lines = f"{self.repeated:,} {'line has' if self.repeated == 1 else 'lines have'}"
-        return (*texts, *([f"{lines} a later one of the same case; the last one counts"] if self.repeated else []))
+        if self.repeated:
+            texts.append(f"{lines} a later one of the same case; the last one counts")
+        if self.unequal_sample:
+            texts.append(
+                "the cases are a sample of unequal probabilities (field inclusion_probability), so the figures are not "
+                "of the cases that it was drawn from. Give the labels to dicast agreement --labels"
+            )
+        return tuple(texts)
 
     def measure(self, name: str) -> Measure | None:
         """The first measure of this name in any section."""

@@ -46,15 +46,20 @@ def user(tmp_path, monkeypatch):
     write("reviews.jsonl", [single | history | {"query": ""}])
     write("choices.jsonl", [{"query": "README?", "preference": "no meat", "options": ["x", "y", "z"], "label": 1}])
     Path("my-judge.yaml").write_text(YAML)
-    told = [{"id": row["id"], "prediction": "a", "label": row["label"], "judge": "gpt-4o"} for row in rows]
-    write("verdicts.jsonl", told)
+    judges = {"gpt-4o": "a", "haiku": "b"}
+    verdicts = [
+        {"id": row["id"], "prediction": letter, "label": row["label"], "judge": judge, "subset": "ab"[number % 2]}
+        for judge, letter in judges.items()
+        for number, row in enumerate(rows)
+    ]
+    write("verdicts.jsonl", verdicts)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_commands_run(user, command, capsys):
     arguments = shlex.split(command)[1:]
     with MockServer() as server:
-        if any(part.startswith("runs/") for part in arguments) and arguments[0] in ("evaluate", "report"):
+        if any(part.startswith("runs/") for part in arguments) and arguments[0] in ("evaluate", "report", "agreement"):
             for name in ("first", "fennec"):
                 judged = ["judge", "--cases", "pairs.jsonl", "--out", f"runs/{name}", "--limit", "6"]
                 assert run([*judged, "--lm", f"openai/readme@{server.url}"]) == 0

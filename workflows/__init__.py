@@ -4,6 +4,7 @@ run, run_async    judge cases into a run folder that can be continued
 explain           judge one case
 evaluate          measure a run against human labels
 compare           paired tests between runs
+agreement         how far judges agree, and which cases to label
 report            write a page
 """
 
@@ -11,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .agreements import agreement
     from .cascades import CascadeRun, cascade
     from .case_source import CaseSource
     from .checks import CheckItem, check
@@ -43,6 +45,7 @@ __all__ = [
     "Requirement",
     "Run",
     "RunSpec",
+    "agreement",
     "cascade",
     "check",
     "compare",
@@ -57,6 +60,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "agreements": ("agreement",),
     "cascades": ("CascadeRun", "cascade"),
     "checks": ("CheckItem", "check"),
     "judge_checks": ("DriftReport",),

@@ -6,7 +6,7 @@ from pathlib import Path
 from ..errors import DeclarationError
 from ..evaluation import compare as compare_arrays
 from ..evaluation.results import RunComparison
-from .run_results import AnyRun, Run, check_seed, listed_runs, open_run
+from .run_results import AnyRun, Run, check_rows, check_seed, listed_runs, open_run, run_titles
 
 
 def compare(
@@ -28,9 +28,11 @@ def compare(
         raise DeclarationError("compare: one run was given. Give a list of runs.")
     check_seed(seed)
     opened = [open_run(run, where) for run in listed_runs("compare", runs)]
-    titles = names or [run.name for run in opened]
+    titles = names or run_titles(opened)
     if len(titles) != len(opened):
         raise DeclarationError(f"compare: {len(opened)} runs have {len(titles)} names. Give one name for each run.")
     if len(opened) < 2:
         return ()
+    for run in opened:
+        check_rows(run)
     return compare_arrays([(name, run.arrays) for name, run in zip(titles, opened, strict=True)], seed)

@@ -8,7 +8,7 @@ from ..data import Judged
 from ..errors import DeclarationError, RunError
 from ..evaluation import evaluate as evaluate_arrays
 from ..evaluation import run_arrays
-from ..evaluation.external_verdicts import external_verdicts, values_of
+from ..evaluation.external_verdicts import external_verdicts
 from ..evaluation.metric import THRESHOLD
 from ..evaluation.repeated_verdicts import RepeatedRows
 from ..evaluation.results import Branch, Evaluation, Measure
@@ -16,7 +16,7 @@ from ..evaluation.sections import section_title
 from ..parsing import parse_record_json
 from .branch_ablation import sweep
 from .case_source import CaseSource, json_row, rows_of
-from .run_results import AnyRun, Run, check_seed, check_where, open_run
+from .run_results import AnyRun, Run, check_rows, check_seed, check_where, open_run
 from .run_texts import named_source, texts_of
 
 ROWS_OF_A_RUN = "Give the rows of Run.to_dicts()."
@@ -63,10 +63,11 @@ def evaluate(
     run = open_run(run, where)
     if where:
         check_where([run])
+    check_rows(run)
     _check_systems(run, judge_systems)
     evaluation = evaluate_arrays(run.arrays, run.identity, **options)
     if not evaluation.cases:
-        raise RunError(_no_verdict(run))
+        raise RunError(f"{run.path}: holds no verdict. Run dicast judge --out {run.path} first.")
     if texts:
         sections = evaluation.sections | {"explanations": _text_metrics(run, texts, cases, seed)}
         titles = evaluation.titles | {"explanations": section_title("explanations")}
@@ -92,16 +93,6 @@ def _verdicts(rows: Any, where: Mapping[str, str] | None) -> tuple[list[Judged],
     ]
     distinct = [judged for number, judged in enumerate(verdicts, start=1) if repeated.is_new(number, judged)]
     return distinct, repeated.count
-
-
-def _no_verdict(run: Run) -> str:
-    """That a run holds no verdict, and why that may be."""
-    if not run.where:
-        return f"{run.path}: holds no verdict. Run dicast judge --out {run.path} first."
-    fields = ", ".join(f"{name}={value}" for name, value in run.where.items())
-    values = {name: sorted(values_of(run.path, name)) for name in run.where}
-    known = "; ".join(f"{name}: {', '.join(some[:10]) or 'none'}" for name, some in values.items())
-    return f"{run.path}: no row has {fields}. Give values of its rows ({known})."
 
 
 def _check_systems(run: Run, systems: Sequence[str]) -> None:

@@ -15,8 +15,7 @@ from .case_source import CaseSource
 from .comparisons import compare
 from .evaluations import evaluate
 from .progress import SILENT, Progress
-from .run_names import shown_name
-from .run_results import AnyRun, Run, check_where, listed_runs, open_run
+from .run_results import AnyRun, Run, check_where, listed_runs, open_run, run_titles
 from .run_texts import named_source, texts_of
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def report(
     check_where(opened)
     if not opened:
         raise DeclarationError("report: there is no run. Give one or more.")
-    names, named = run_names(opened), None if cases is None else named_source(cases)
+    names, named = run_titles(opened), None if cases is None else named_source(cases)
     reports = [
         _run_report(run, name, named, most, progress, {**options, "seed": seed})
         for run, name in zip(opened, names, strict=True)
@@ -115,13 +114,6 @@ def write_compilation_page(folder: Path, out: Path | None = None, *, title: str 
     render = compilation_markdown if out.suffix == ".md" else compilation_html
     text = render(compilation, title=title or f"{compilation.judge_name}, compiled", now=timestamp())
     return write_page(out, text, [str(folder)], is_compilation=True)
-
-
-def run_names(runs: Sequence[AnyRun]) -> list[str]:
-    """The runs' names; with their whole paths where two are the same."""
-    opened = [open_run(run) for run in runs]
-    names = [run.name for run in opened]
-    return names if len(set(names)) == len(names) else [shown_name(run.path, run.where) for run in opened]
 
 
 def timestamp() -> str:

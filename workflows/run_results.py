@@ -12,7 +12,7 @@ from ..engines.batch import RunFolder, read_manifest, read_verdicts
 from ..engines.last_lines import LastLines
 from ..errors import DeclarationError, RunError
 from ..evaluation import RunArrays, run_arrays
-from ..evaluation.external_verdicts import line_of, read_external_verdicts
+from ..evaluation.external_verdicts import line_of, read_external_verdicts, values_of
 from ..evaluation.repeated_verdicts import RepeatedRows
 from ..evaluation.results import Evaluation
 from ..paths import path_of
@@ -165,6 +165,17 @@ def open_run(run: AnyRun, where: Mapping[str, str] | None = None) -> Run:
     return Run(path, {**(where or {}), **chosen})
 
 
+def run_titles(runs: Sequence[Run]) -> list[str]:
+    """The runs' names; of rows of one file the values that differ; with their whole paths where two are the same."""
+    if len({run.path for run in runs}) == 1 and len(runs) > 1:
+        fields = [name for name in runs[0].where if len({run.where.get(name) for run in runs}) > 1]
+        values = [", ".join(run.where[name] for name in fields if name in run.where) for run in runs]
+        if all(values) and len(set(values)) == len(runs):
+            return values
+    names = [run.name for run in runs]
+    return names if len(set(names)) == len(names) else [shown_name(run.path, run.where) for run in runs]
+
+
 def listed_runs(who: str, runs: Any) -> list[AnyRun]:
     """One run or several as a list; raises DeclarationError for what is neither."""
     if isinstance(runs, Run | str | Path):
@@ -181,6 +192,15 @@ def check_where(runs: Sequence[Run]) -> None:
             f"--where: {runs[0].path} is a run folder, of which every verdict counts. Leave --where out; it is for a "
             ".jsonl file of another tool."
         )
+
+
+def check_rows(run: Run) -> None:
+    """Raises RunError where no row of a file has the chosen values."""
+    if run.where and not run.arrays.cases:
+        fields = ", ".join(f"{name}={value}" for name, value in run.where.items())
+        values = {name: sorted(values_of(run.path, name)) for name in run.where}
+        known = "; ".join(f"{name}: {', '.join(some[:20]) or 'none'}" for name, some in values.items())
+        raise RunError(f"{run.path}: no row has {fields}. Give values of its rows ({known}).")
 
 
 def check_seed(seed: int | None) -> None:

@@ -1,5 +1,6 @@
 """How results look on a terminal."""
 
+from .agreement import judge_agreement
 from .console import console, errors, heading, indented, say, status, table
 from .evaluation import comparison, evaluation
 from .judgment import judgment, outcome, spent, stage_lines
@@ -21,6 +22,7 @@ __all__ = [
     "heading",
     "indented",
     "interval_text",
+    "judge_agreement",
     "judgment",
     "number",
     "outcome",

@@ -67,7 +67,9 @@ def test_a_repeated_first_or_last_row_changes_no_comparison(tmp_path: Path) -> N
 def test_different_rows_of_one_case_are_refused_with_both_lines(tmp_path: Path) -> None:
     rows = drawn()
     path = write(tmp_path / "rows.jsonl", [*rows, rows[2] | {"prediction": "tie"}])
-    message = r"rows.jsonl line 61: case '2' has another verdict, label or field in line 3\. Delete the line"
+    message = (
+        r"rows.jsonl line 61: case '2' is in line 3 with another verdict \(this line: {\"winner\": \"tie\"}\)\. Delete"
+    )
     for run in (path, str(Path(path))):
         with pytest.raises(DataError, match=message):
             dicast.evaluate(run)
@@ -86,7 +88,7 @@ def test_a_source_that_repeats_rows_has_its_own_figure_from_the_last_of_them(tmp
     rows: Rows = [{"id": str(n), "prediction": n % 5, "label": n % 7, "aspect": "consistency"} for n in range(40)]
     repeated = [row | {"prediction": (row["prediction"] + 3) % 5} for row in rows[:10]]
     path = write(tmp_path / "rows.jsonl", [*rows, *repeated])
-    with pytest.raises(DataError, match="line 41: case '0#consistency' has another verdict"):
+    with pytest.raises(DataError, match="line 41: case '0#consistency' is in line 1 with another verdict"):
         dicast.evaluate(path)
     last = {row["id"]: row for row in [*rows, *repeated]}
     evaluation = dicast.evaluate(write(tmp_path / "last.jsonl", list(last.values())))
@@ -219,7 +221,8 @@ def test_two_judges_of_one_file_are_compared(tmp_path: Path) -> None:
     (comparison,) = dicast.compare([first, second])
     assert accuracies[0] == 1.0
     assert accuracies[1] is not None
-    assert comparison.first == "both.jsonl:judge=B,setting=CoT"
+    assert (comparison.first, comparison.second) == ("B, CoT", "A, the first: one")
+    assert dicast.workflows.open_run(first).name == "both.jsonl:judge=B,setting=CoT"
     assert comparison.tests[0].difference.value == pytest.approx(accuracies[0] - accuracies[1])
     assert dicast.compare([f"{path}:judge=B", path], where={"judge": "A, the first: one"})[0].cases == 60
     assert dicast.workflows.open_run(first).where == {"judge": "B", "setting": "CoT"}
