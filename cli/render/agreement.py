@@ -9,7 +9,8 @@ from rich.text import Text
 
 from ...data.counting import cases_text
 from ...evaluation.agreement_results import JudgeAgreement
-from .evaluation import column_table, interval_text, measures_table
+from .evaluation import measures_table
+from .measures import column_table, interval_text
 
 
 def judge_agreement(result: JudgeAgreement) -> Iterator[Any]:
