@@ -11,8 +11,8 @@ inclusion_probabilities  a mix of uniform and targeted sampling. The variance is
 systematic_sample        a sample of fixed size with exactly these probabilities (Madow 1949, Ann. Math. Stat. 20). It
                          takes its share from every stretch of the order in which cases are given: similar cases next to
                          one another, and cases of a group, are spread over the sample.
-weighted_mean            the mean over all cases from the sample, with an interval over whole groups. If the order of the
-                         groups is random it covers 94 to 96 % of the time at 50 to 100 labels and 30 to 200 groups
+weighted_mean            the mean over all cases from the sample, with an interval over whole groups. If the order of
+                         the groups is random it covers 94 to 96 % of the time at 50 to 100 labels and 30 to 200 groups
                          (12,000 simulated samples).
 """
 
