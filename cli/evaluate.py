@@ -65,7 +65,7 @@ def command(
     fields = [requirement.subgroup[1] for requirement in requirements if requirement.subgroup]
     by = tuple(dict.fromkeys([*values.pop("by"), *fields]))
     evaluation = workflows.evaluate(runs[0], cases=named, by=by, **values)
-    comparisons = workflows.compare(runs, seed=values["seed"])
+    comparisons = workflows.compare(runs, **{name: values[name] for name in ("seed", "merge", "unreadable")})
     for other, comparison in zip(against, comparisons, strict=True):
         if not comparison.cases:
             raise RunError(f"{other}: no labelled case has a verdict here and in {path}. Give a run of the same cases.")

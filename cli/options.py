@@ -266,6 +266,19 @@ measuring_options = together(
         help="The certainty from which a verdict is sure.",
     ),
     click.option(
+        "--merge",
+        type=click.Choice(["tie", "sum", "half"]),
+        help="How the two orders of a pair make a verdict: a tie where they differ, the sum of their letters, or each "
+        "order counts by one half.  [default: as the run has it; of another tool sum]",
+    ),
+    click.option(
+        "--unreadable",
+        type=click.Choice(["out", "wrong"]),
+        default="out",
+        show_default=True,
+        help="A verdict without an answer is left out of every measure but coverage, or is wrong.",
+    ),
+    click.option(
         "--judge-system",
         "judge_systems",
         multiple=True,

@@ -17,11 +17,11 @@ def attributes_of(columns: Mapping[str, Any]) -> dict[str, str]:
         >>> attributes_of({"subset": "Neighbor", "year": 2024.0, "hard": True, "note": "", "tags": ["x"]})
         {'subset': 'Neighbor', 'year': '2024', 'hard': 'true'}
     """
-    texts = {str(name): _text(value) for name, value in columns.items()}
+    texts = {str(name): scalar_text(value) for name, value in columns.items()}
     return {name: text for name, text in texts.items() if name and 0 < len(text) <= MOST_CHARACTERS}
 
 
-def _text(value: Any) -> str:
+def scalar_text(value: Any) -> str:
     """A scalar as text; empty for any other value. A data frame reads whole numbers beside missing ones as floats."""
     if isinstance(value, bool):
         return "true" if value else "false"

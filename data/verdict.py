@@ -269,6 +269,11 @@ class Judged(Verdict):
         return super().swapped().model_copy(update={"label": label, "votes": votes, **swapped})
 
     @property
+    def group_name(self) -> str:
+        """The group, else what the verdict is about: its id, without the aspect that `ID#ASPECT` ends with."""
+        return self.group or (self.case_id.removesuffix(f"#{self.aspect}") if self.aspect else self.case_id)
+
+    @property
     def human_winner(self) -> Letter | int | None:
         """The candidate that the label prefers: its winner, or the candidate with the higher score."""
         return self.label.winner if self.label else None

@@ -32,6 +32,11 @@ class CaseRecord(NamedTuple):
             bool(judged.votes), judged.case_digest,
         )  # fmt: skip
 
+    @property
+    def item(self) -> str:
+        """What stands for the group where no run names one: the id, without the aspect that `ID#ASPECT` ends with."""
+        return self.id.removesuffix(f"#{self.aspect}") if self.aspect else self.id
+
     def swapped(self) -> "CaseRecord":
         """The same pair with its candidates exchanged; without the digest of its texts."""
         label = self.label

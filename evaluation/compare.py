@@ -2,11 +2,10 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..stats import paired
 from ..stats.bias import repetition
@@ -17,8 +16,9 @@ from .measure_factories import difference_measure, to_measure
 from .metrics.correlation import COEFFICIENTS
 from .minimum_detectable_effect import sensitivity
 from .results import PairedTest, RunComparison
-from .run_arrays import Codes, Flags, RunArrays
+from .run_arrays import Codes, Flags, Floats, RunArrays
 from .score_tests import exchange_note, known, mean_test, statistic_tests
+from .verdict_rules import NO_ANSWER
 
 ALPHA = 0.05  # above this p-value the note says which difference these labels could show
 MOST_IDS = 10  # of the cases that only one run scored
@@ -85,25 +85,32 @@ def _winner_tests(first: RunArrays, second: RunArrays, seed: int) -> Iterator[Pa
     labelled = (first.human >= 0) & (verdict >= 0) & (other != -1)
     if not labelled.any():
         return
-    first, second, other = first.rows(labelled), second.rows(labelled), other[labelled]
-    correct, other_correct = first.judge == first.human, other == first.human
+    first, second = first.rows(labelled), second.rows(labelled)
+    hits, other_hits = first.answers == first.human[:, None], _answers(second, first.labels) == first.human[:, None]
     strata = strata_of(first)
-    yield from _proportion_tests("accuracy", (correct, other_correct), first.group, strata, seed)
+    sides = _credit(hits), _credit(other_hits)
+    yield from _proportion_tests("accuracy", sides, first.group, strata, seed)
     both = (first.consistent >= 0) & (second.consistent >= 0) & (second.human >= 0)
     if both.any():
-        sides = first.both_orders_correct[both], second.both_orders_correct[both]
+        sides = _credit(first.both_orders_correct[both][:, None]), _credit(second.both_orders_correct[both][:, None])
         yield from _proportion_tests("agreement", sides, first.group[both], strata.part(both), seed)
     certain = ~np.isnan(first.certainty) & ~np.isnan(second.certainty)
     if certain.any():
         losses, other_losses = (
-            (run.certainty - hits)[certain] ** 2 for run, hits in ((first, correct), (second, other_correct))
+            ((run.certainty[:, None] - right)[certain] ** 2).mean(axis=1)
+            for run, right in ((first, hits), (second, other_hits))
         )
         yield mean_test("Brier", losses, other_losses, first.group[certain], seed, "lower is better")
-    yield _repetition(first.judge, other, len(first.labels) + len(second.labels), first.group, seed)
+    yield _repetition(first, second, seed)
+
+
+def _credit(hits: Flags) -> Floats:
+    """(n,) the part of the (n, m) answers of each case that are right."""
+    return np.asarray(hits.mean(axis=1), dtype=np.float64)
 
 
 def _proportion_tests(
-    name: str, sides: tuple[Flags, Flags], groups: Codes, strata: Strata, seed: int
+    name: str, sides: tuple[Floats, Floats], groups: Codes, strata: Strata, seed: int
 ) -> Iterator[PairedTest]:  # fmt: skip
     """The test of all cases, then of each aspect where there are several."""
     first, second = sides
@@ -113,18 +120,19 @@ def _proportion_tests(
         yield _proportion_test(aspect_name(name, aspect), first[rows], second[rows], groups[rows], seed)
 
 
-def _proportion_test(
-    name: str, first: NDArray[Any], second: NDArray[Any], groups: Codes, seed: int
-) -> PairedTest:  # fmt: skip
-    """Exact where cases are independent, else by whole groups."""
+def _proportion_test(name: str, first: Floats, second: Floats, groups: Codes, seed: int) -> PairedTest:
+    """Exact where cases are independent and right or wrong as a whole, else by whole groups."""
     estimate = paired.difference(first, second, groups)
-    independent = estimate.groups == estimate.n
+    whole = bool(np.isin((first, second), (0, 1)).all())
+    independent = estimate.groups == estimate.n and whole
     if independent:
         p = paired.mcnemar(first, second).p
     else:
         p = paired.larger_p(paired.permutation(first, second, groups, seed=seed), estimate)
-    only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())
+    only_first, only_second = int((first > second).sum()), int((first < second).sum())
     counts = f"{only_first} right only by the first, {only_second} only by the second"
+    if not whole:
+        counts = f"{only_first} right more often by the first, {only_second} by the second"
     test = PairedTest(
         name=name,
         difference=difference_measure(name, estimate, counts),
@@ -132,7 +140,7 @@ def _proportion_test(
         p=known(p),
         note="McNemar, exact" if independent else exchange_note(estimate),
     )
-    if p > ALPHA and only_first != only_second:
+    if p > ALPHA and only_first != only_second and whole:
         return test.model_copy(update={"note": f"{test.note}; {_shown(test)}"})
     return test
 
@@ -148,16 +156,23 @@ def _shown(test: PairedTest) -> str:
     return f"these labels show a difference of {result.detectable:.3f} or more, with 80 % power"
 
 
-def _repetition(first: Codes, second: Codes, k: int, groups: Codes, seed: int) -> PairedTest:
+def _repetition(first: RunArrays, second: RunArrays, seed: int) -> PairedTest:
     """How often both say the same; for one judge run twice this is its repetition."""
-    result = repetition(first, second, k, groups, seed=seed)
+    m = max(first.answers.shape[1], second.answers.shape[1])
+    labels = (*first.labels, *(label for label in second.labels if label not in first.labels))
+    silent = labels.index(NO_ANSWER) if NO_ANSWER in labels else -1
+    sides = (np.broadcast_to(_answers(run, labels), (run.n, m)) for run in (first, second))
+    ours, theirs = (np.where(side == silent, -1, side).ravel() for side in sides)
+    result = repetition(ours, theirs, len(labels), np.repeat(first.group, m), seed=seed)
     description, kappa = "both name the same winner", result.kappa
     if not math.isnan(kappa.value):
         description += f"; kappa {kappa.value:.3f}"
     if not math.isnan(kappa.low):
         description += f" [{kappa.low:.3f}, {kappa.high:.3f}]"
-    same = to_measure("same verdict", result.equal, description, is_proportion=True)
-    return PairedTest(name="same verdict", difference=same)
+    equal = replace(result.equal, n=result.equal.n // m)
+    return PairedTest(
+        name="same verdict", difference=to_measure("same verdict", equal, description, is_proportion=True)
+    )
 
 
 def _score_tests(first: RunArrays, second: RunArrays, seed: int) -> Iterator[PairedTest]:
@@ -175,6 +190,15 @@ def _score_tests(first: RunArrays, second: RunArrays, seed: int) -> Iterator[Pai
 
 def recoded(run: RunArrays, labels: tuple[str, ...]) -> Codes:
     """(n,) the verdicts as codes of another run's labels; a label that it lacks gets a code beyond them."""
+    return np.asarray(_codes(run, labels)[run.judge], dtype=np.int64)
+
+
+def _answers(run: RunArrays, labels: tuple[str, ...]) -> Codes:
+    """(n, m) the answers as codes of another run's labels, as `recoded`."""
+    return np.asarray(_codes(run, labels)[run.answers], dtype=np.int64)
+
+
+def _codes(run: RunArrays, labels: tuple[str, ...]) -> Codes:
     names = {label: code for code, label in enumerate(labels)}
-    codes = np.array([names.get(label, len(labels) + code) for code, label in enumerate(run.labels)] + [-1])
-    return np.asarray(codes[run.judge], dtype=np.int64)
+    codes = [names.get(label, len(labels) + code) for code, label in enumerate(run.labels)]
+    return np.array([*codes, -1], dtype=np.int64)

@@ -54,6 +54,7 @@ def evaluate(
         note=run.note,
         repeated=run.repeated,
         unequal_sample=run.attributes.varies(INCLUSION),
+        notices=_notices(run),
         sections=sections,
         titles={name: section_title(name) for name in sections},
         confusion=confusion,
@@ -66,6 +67,15 @@ def evaluate(
         subgroups=subgroups(run, by, seed) if by else None,
         usage=run.usage,
     )
+
+
+def _notices(run: RunArrays) -> tuple[str, ...]:
+    both, known = run.in_both_orders, (run.by_order >= 0).any(axis=1)
+    half_read = int((known & ~both).sum()) if both.any() else 0
+    if not half_read:
+        return ()
+    cases = f"{half_read:,} {'case has' if half_read == 1 else 'cases have'}"
+    return (f"{cases} an answer in one of the two orders only, which is the verdict there",)
 
 
 def _sections(run: RunArrays, options: MetricOptions) -> dict[str, tuple[Measure, ...]]:

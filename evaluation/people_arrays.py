@@ -35,7 +35,7 @@ def recoded_run(run: RunArrays, labels: tuple[str, ...]) -> RunArrays:
     distribution = np.zeros((run.n, len(labels)))
     distribution[:, code[:-1]] = run.distribution
     distribution[np.isnan(run.distribution).any(axis=1)] = np.nan
-    codes = {name: code[getattr(run, name)] for name in ("judge", "human", "votes", "by_order")}
+    codes = {name: code[getattr(run, name)] for name in ("judge", "answers", "human", "votes", "by_order")}
     return replace(run, labels=labels, distribution=distribution, **codes)
 
 
@@ -45,7 +45,7 @@ def _with_groups(runs: Sequence[RunArrays]) -> list[RunArrays]:
     group, aspect = (np.zeros(runs[0].n, dtype=np.int64) for _ in range(2))
     for row, name in enumerate(runs[0].ids):
         records = [run.case_table.by_id[name] for run in runs]
-        group_name = next((record.group for record in records if record.group), name)
+        group_name = next((record.group for record in records if record.group), records[0].item)
         aspect_name = next((record.aspect for record in records if record.aspect), "")
         group[row] = groups.setdefault(group_name, len(groups))
         aspect[row] = aspects.setdefault(aspect_name, len(aspects))

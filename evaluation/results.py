@@ -171,6 +171,7 @@ class Evaluation(Record):
     unequal_sample: bool = Field(
         default=False, description="the cases have unequal inclusion probabilities, as a sample of dicast agreement has"
     )
+    notices: tuple[str, ...] = Field(default=(), description="how the verdicts were read, where they do not say it")
     sections: dict[str, tuple[Measure, ...]] = Field(
         default_factory=dict, description="measures by section, in reading order; without sections that do not apply"
     )

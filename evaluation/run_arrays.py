@@ -187,7 +187,7 @@ def run_arrays(
     for judged in verdicts:
         records.append(CaseRecord.of(judged))
         attributes = coder.codes(judged)
-        cases.append((judged.case_id, judged.group or judged.case_id, judged.status == "scored", attributes))
+        cases.append((judged.case_id, judged.group_name, judged.status == "scored", attributes))
         usage = usage + judged.usage
         if judged.notes:
             noted, note = noted + 1, min([*([note] if note else []), *judged.notes])
@@ -220,7 +220,7 @@ def run_arrays(
         case_scored=np.fromiter((scored for *_, scored, _ in cases), dtype=np.bool_),
         labels=labels,
         ids=tuple(row["id"] for row in rows),
-        group=_codes(groups.code(row["group"] or row["id"]) for row in rows),
+        group=_codes(groups.code(row["group"]) for row in rows),
         aspect=_codes(aspects.code(row["aspect"] or "") for row in rows),
         aspects=tuple(aspects),
         judge=_codes(code.get(row["winner"], -1) for row in rows),
@@ -260,7 +260,7 @@ def _row(judged: Judged) -> dict[str, Any]:
     votes = [vote for vote in judged.votes if vote.winner is not None]
     return {
         "id": judged.case_id,
-        "group": judged.group,
+        "group": judged.group_name,
         "aspect": judged.aspect,
         "winner": None if judged.winner is None else str(judged.winner),
         "label": None if judged.human_winner is None else str(judged.human_winner),

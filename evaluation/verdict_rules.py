@@ -50,6 +50,13 @@ class VerdictRules:
         if self.unreadable not in UNREADABLE:
             raise DeclarationError(f"unreadable: {self.unreadable!r} is not known. Give {' or '.join(UNREADABLE)}.")
 
+    @property
+    def named(self) -> dict[str, str]:
+        """The rules that a user named, for the signature line."""
+        return ({"merge": self.merge} if self.merge else {}) | (
+            {"unreadable": self.unreadable} if self.unreadable != "out" else {}
+        )
+
 
 AS_THE_RUN_HAS_IT = VerdictRules()
 

@@ -51,7 +51,7 @@ def headline(runs: Sequence[RunReport], lead: LeadMeasure | None) -> Headline:
         _baseline(lead),
         _ceiling(lead),
         _unscored(run.evaluation),
-        *map(_sentence, run.evaluation.warnings),
+        *map(_sentence, (*run.evaluation.warnings, *run.evaluation.notices)),
         _best_run(lead, leads),
     ]
     return Headline(*_judgement(lead), tuple(filter(None, sentences)))

@@ -59,7 +59,7 @@ def pairs(verdicts: Iterable[Judged], cases: Iterable[Case]) -> tuple[list[tuple
     """
     references = {case.id: text for case in cases if (text := written(case))}
     rows = sorted(
-        (judged.case_id, text, references[judged.case_id], judged.group or judged.case_id)
+        (judged.case_id, text, references[judged.case_id], judged.group_name)
         for judged in verdicts
         if judged.case_id in references and (text := generated(judged))
     )

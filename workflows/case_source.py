@@ -6,7 +6,7 @@ import math
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -225,8 +225,11 @@ def rows_of(rows: Any, who: str, advice: str) -> Iterable[Any]:
     return rows
 
 
-def json_row(who: str, number: int, row: Any) -> str:
+def json_row(who: str, number: int, row: Any, *, nulls: Collection[str] = ()) -> str:
     """One row as JSON, without its missing values.
+
+    Args:
+        nulls: fields whose missing value stays, as null.
 
     Raises:
         DataError: neither a mapping nor a record, or a value that JSON cannot hold.
@@ -237,6 +240,7 @@ def json_row(who: str, number: int, row: Any) -> str:
         if isinstance(row, Record):
             return row.model_dump_json()
         values = {str(name): value for name, value in row.items() if not _is_missing(value)}
+        values |= {name: None for name in nulls if name in row and name not in values}
         text = json.dumps(values, ensure_ascii=False, allow_nan=False, default=_json_value)
         text.encode()
         return text

@@ -6,6 +6,7 @@ from pathlib import Path
 from ..errors import DeclarationError
 from ..evaluation import compare as compare_arrays
 from ..evaluation.results import RunComparison
+from ..evaluation.verdict_rules import Merge, Unreadable, VerdictRules
 from .run_results import AnyRun, Run, check_rows, check_seed, listed_runs, open_run, run_titles
 
 
@@ -15,6 +16,8 @@ def compare(
     names: Sequence[str] = (),
     seed: int = 0,
     where: Mapping[str, str] | None = None,
+    merge: Merge | None = None,
+    unreadable: Unreadable = "out",
 ) -> tuple[RunComparison, ...]:
     """The first run compared with each other one, on the labelled cases of both, by paired tests.
 
@@ -23,7 +26,10 @@ def compare(
         names: what the runs are called; by default their folders' names.
         seed: of everything that is resampled.
         where: as of `evaluate`.
+        merge: as of `evaluate`, of all runs.
+        unreadable: as of `evaluate`, of all runs.
     """
+    rules = VerdictRules(merge, unreadable)
     if isinstance(runs, Run | str | Path):
         raise DeclarationError("compare: one run was given. Give a list of runs.")
     check_seed(seed)
@@ -35,4 +41,4 @@ def compare(
         return ()
     for run in opened:
         check_rows(run)
-    return compare_arrays([(name, run.arrays) for name, run in zip(titles, opened, strict=True)], seed)
+    return compare_arrays([(name, run.arrays_by(rules)) for name, run in zip(titles, opened, strict=True)], seed)

@@ -1,6 +1,7 @@
 """A run measured against human labels."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -8,15 +9,16 @@ from ..data import Judged
 from ..errors import DeclarationError, RunError
 from ..evaluation import evaluate as evaluate_arrays
 from ..evaluation import run_arrays
-from ..evaluation.external_verdicts import external_verdicts
+from ..evaluation.external_verdicts import ExternalVerdicts
 from ..evaluation.metric import THRESHOLD
 from ..evaluation.repeated_verdicts import RepeatedRows
 from ..evaluation.results import Branch, Evaluation, Measure
 from ..evaluation.sections import section_title
+from ..evaluation.verdict_rules import Merge, Unreadable, VerdictRules
 from ..parsing import parse_record_json
 from .branch_ablation import sweep
 from .case_source import CaseSource, json_row, rows_of
-from .run_results import AnyRun, Run, check_rows, check_seed, check_where, open_run
+from .run_results import AnyRun, Run, check_rows, check_seed, check_where, identity_of_rules, open_run
 from .run_texts import named_source, texts_of
 
 ROWS_OF_A_RUN = "Give the rows of Run.to_dicts()."
@@ -32,6 +34,8 @@ def evaluate(
     seed: int = 0,
     where: Mapping[str, str] | None = None,
     by: Sequence[str] = (),
+    merge: Merge | None = None,
+    unreadable: Unreadable = "out",
 ) -> Evaluation:
     """Every metric of a run that applies to it, each with its 95 % interval.
 
@@ -45,6 +49,9 @@ def evaluate(
         seed: of everything that is resampled.
         where: of verdicts of another tool, only rows whose fields have these values.
         by: fields of the cases, as in ("subset", "language"): the main figure of each value, and where it is lowest.
+        merge: how the two orders of a pair make a verdict: "sum" of the letters, "tie" where they differ, or "half",
+            each order counts by one half; None: the run's own verdict, of another tool the sum.
+        unreadable: whether a verdict without an answer is left "out" of every measure but coverage, or is "wrong".
 
     Raises:
         RunError: there is no verdict in it.
@@ -58,33 +65,47 @@ def evaluate(
     judge_systems = (judge_systems,) if isinstance(judge_systems, str) else tuple(judge_systems)
     by = (by,) if isinstance(by, str) else tuple(by)
     options: dict[str, Any] = {"threshold": threshold, "judge_systems": judge_systems, "seed": seed, "by": by}
+    rules = VerdictRules(merge, unreadable)
     if not isinstance(run, Run | str | Path):
-        return _evaluate_list(*_verdicts(run, where), **options)
+        return _evaluate_list(_verdicts(run, where), rules, **options)
     run = open_run(run, where)
     if where:
         check_where([run])
     check_rows(run)
     _check_systems(run, judge_systems)
-    evaluation = evaluate_arrays(run.arrays, run.identity, **options)
+    evaluation = evaluate_arrays(run.arrays_by(rules), run.identity_by(rules), **options)
     if not evaluation.cases:
         raise RunError(f"{run.path}: holds no verdict. Run dicast judge --out {run.path} first.")
     if texts:
         sections = evaluation.sections | {"explanations": _text_metrics(run, texts, cases, seed)}
         titles = evaluation.titles | {"explanations": section_title("explanations")}
         evaluation = evaluation.model_copy(update={"sections": sections, "titles": titles})
-    return evaluation.model_copy(update={"branches": _branches(run, evaluation, seed)})
+    branches = () if rules.named else _branches(run, evaluation, seed)  # which are of the run's own verdicts
+    return evaluation.model_copy(update={"branches": branches, "notices": (*run.notices, *evaluation.notices)})
 
 
-def _verdicts(rows: Any, where: Mapping[str, str] | None) -> tuple[list[Judged], int]:
-    """The verdicts of a list or data frame, and how many of its rows repeat another row.
+@dataclass(frozen=True)
+class _Listed:
+    """The verdicts of a list or data frame, how many rows repeat another, and the rows of another tool."""
 
-    The rows are verdicts, dicts of verdicts, or rows of another tool's verdicts.
-    """
+    verdicts: list[Judged]
+    repeated: int
+    external: ExternalVerdicts | None = None
+
+
+def _verdicts(rows: Any, where: Mapping[str, str] | None) -> _Listed:
+    """The verdicts of verdicts, dicts of verdicts, or rows of another tool's verdicts."""
     listed = list(rows_of(rows, "evaluate", "a run, its folder, a file, or a list of verdicts or dicts"))
-    lines = [row if isinstance(row, Judged) else json_row("evaluate", n, row) for n, row in enumerate(listed, start=1)]
+    is_external = any(isinstance(row, Mapping) and "case_id" not in row for row in listed)
+    nulls = ("prediction",) if is_external else ()
+    lines = [
+        row if isinstance(row, Judged) else json_row("evaluate", n, row, nulls=nulls)
+        for n, row in enumerate(listed, start=1)
+    ]
     repeated = RepeatedRows("evaluate")
-    if any(isinstance(row, Mapping) and "case_id" not in row for row in listed):
-        return list(external_verdicts("evaluate", map(str, lines), where, repeated)), repeated.count
+    if is_external:
+        external = ExternalVerdicts("evaluate", list(map(str, lines)), where or {})
+        return _Listed(list(external.counted(repeated)), repeated.count, external)
     verdicts = [
         line
         if isinstance(line, Judged)
@@ -92,7 +113,7 @@ def _verdicts(rows: Any, where: Mapping[str, str] | None) -> tuple[list[Judged],
         for number, line in enumerate(lines, start=1)
     ]
     distinct = [judged for number, judged in enumerate(verdicts, start=1) if repeated.is_new(number, judged)]
-    return distinct, repeated.count
+    return _Listed(distinct, repeated.count)
 
 
 def _check_systems(run: Run, systems: Sequence[str]) -> None:
@@ -107,12 +128,16 @@ def _check_systems(run: Run, systems: Sequence[str]) -> None:
             )
 
 
-def _evaluate_list(verdicts: list[Judged], repeated: int, **options: Any) -> Evaluation:
-    if not verdicts:
+def _evaluate_list(listed: _Listed, rules: VerdictRules, **options: Any) -> Evaluation:
+    if not listed.verdicts:
         raise RunError("evaluate: there is no verdict. Give verdicts of a run.")
-    arrays = run_arrays(verdicts, repeated=repeated)
+    facts = listed.external.facts if listed.external else None
+    scale = facts.scale if facts else None
+    arrays = run_arrays(listed.verdicts, scale, repeated=listed.repeated, rules=rules)
     identity = {"judge": "verdicts", "settings": {}, "lm": "unknown", "data": "memory"}
-    return evaluate_arrays(arrays, identity, **options)
+    identity |= identity_of_rules(rules, facts if arrays.labels else None)
+    evaluation = evaluate_arrays(arrays, identity, **options)
+    return evaluation.model_copy(update={"notices": (*(facts.notices if facts else ()), *evaluation.notices)})
 
 
 def _branches(run: Run, evaluation: Evaluation, seed: int) -> tuple[Branch, ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..data import Case, Judged
 from ..errors import DeclarationError, DicastError, RunError
 from ..evaluation.disagreements import disagreements
+from ..evaluation.verdict_rules import Merge, Unreadable, VerdictRules, merged_verdict
 from ..optimizers.compile_folder import is_compilation, read_compilation
 from ..paths import path_of
 from .case_source import CaseSource
@@ -51,6 +52,8 @@ def report(
     most: int = 200,
     seed: int = 0,
     where: Mapping[str, str] | None = None,
+    merge: Merge | None = None,
+    unreadable: Unreadable = "out",
     progress: Progress = SILENT,
     **options: Any,
 ) -> Page:
@@ -64,6 +67,8 @@ def report(
         most: cases shown of each run, the strongest disagreements first.
         seed: of everything that is resampled.
         where: of .jsonl files, only rows whose fields have these values.
+        merge: as of `dicast.evaluate`.
+        unreadable: as of `dicast.evaluate`.
         options: more options of `dicast.evaluate`.
 
     Raises:
@@ -89,11 +94,10 @@ def report(
     if not opened:
         raise DeclarationError("report: there is no run. Give one or more.")
     names, named = run_titles(opened), None if cases is None else named_source(cases)
-    reports = [
-        _run_report(run, name, named, most, progress, {**options, "seed": seed})
-        for run, name in zip(opened, names, strict=True)
-    ]
-    comparisons = [comparison for comparison in compare(opened, names=names, seed=seed) if comparison.cases]
+    options |= {"seed": seed, "merge": merge, "unreadable": unreadable}
+    reports = [_run_report(run, name, named, most, progress, options) for run, name in zip(opened, names, strict=True)]
+    compared = compare(opened, names=names, seed=seed, merge=merge, unreadable=unreadable)
+    comparisons = [comparison for comparison in compared if comparison.cases]
     render = runs_markdown if out.suffix == ".md" else runs_html
     return write_page(out, render(reports, comparisons, title=title or "Judge report", now=timestamp()), names)
 
@@ -137,9 +141,11 @@ def _run_report(
     from ..pages import Disagreement, RunReport
 
     evaluation = evaluate(run, cases=cases, **options)
-    ids = disagreements(run.arrays, most)
+    merge = options["merge"]
+    ids = disagreements(run.arrays_by(VerdictRules(merge)), most)
     listed = frozenset(ids)
-    verdicts = {judged.case_id: judged for judged in run if judged.case_id in listed} if ids else {}
+    shown = (merged_verdict(judged, merge) for judged in run if judged.case_id in listed) if ids else ()
+    verdicts = {judged.case_id: judged for judged in shown}
     texts = _texts(run, cases, verdicts, progress)
     return RunReport(name, evaluation, [Disagreement(verdicts[case_id], texts.get(case_id)) for case_id in ids])
 

@@ -12,9 +12,10 @@ from ..engines.batch import RunFolder, read_manifest, read_verdicts
 from ..engines.last_lines import LastLines
 from ..errors import DeclarationError, RunError
 from ..evaluation import RunArrays, run_arrays
-from ..evaluation.external_verdicts import line_of, read_external_verdicts, values_of
-from ..evaluation.repeated_verdicts import RepeatedRows
+from ..evaluation.external_verdicts import ExternalVerdicts
+from ..evaluation.judged_row import RowFacts
 from ..evaluation.results import Evaluation
+from ..evaluation.verdict_rules import AS_THE_RUN_HAS_IT, VerdictRules
 from ..paths import path_of
 from .case_source import CaseSource
 from .coverage import Coverage
@@ -45,6 +46,7 @@ class Run:
     usage: Mapping[str, Usage] = field(default_factory=dict)
     rejected: int = 0
     unlabelled: int = 0
+    _arrays: dict[VerdictRules, RunArrays] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -54,16 +56,18 @@ class Run:
         """The verdicts with their human labels, one a case: the last one, where a case of a run folder has several."""
         if self.path.is_dir():
             return read_verdicts(self.path)
-        return read_external_verdicts(self.path, self.where)
+        return iter(self.external)
+
+    @cached_property
+    def external(self) -> ExternalVerdicts:
+        """The rows of a file of another tool."""
+        return ExternalVerdicts.of_file(self.path, self.where)
 
     @cached_property
     def repeated(self) -> int:
         """Lines that do not count, because another line is of the same case: a later one, or in a file an equal one."""
         if not self.path.is_dir():
-            rows = RepeatedRows(str(self.path))
-            for _ in read_external_verdicts(self.path, self.where, rows):
-                pass
-            return rows.count
+            return self.external.repeated
         folder = RunFolder(self.path)
         return LastLines(folder.verdicts, "case_id").repeated if folder.verdicts.exists() else 0
 
@@ -81,7 +85,8 @@ class Run:
                     raise RunError(f"{self.path}: the identity in its manifest has no {name!r}. Restore the manifest.")
             return manifest
         judge = ",".join(self.where.values()) or self.path.stem
-        return {"identity": {"judge": judge, "settings": {}, "lm": "elsewhere", "data": file_digest(self.path)}}
+        identity = {"judge": judge, "settings": {}, "lm": "elsewhere", "data": file_digest(self.path)}
+        return {"identity": identity, "scale": self.external.facts.scale}
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -95,11 +100,29 @@ class Run:
         source = self.manifest.get("source")
         return CaseSource.from_json(source) if source else None
 
-    @cached_property
+    @property
     def arrays(self) -> RunArrays:
         """The verdicts as arrays for evaluation, read once."""
-        scale = self.manifest.get("scale")
-        return run_arrays(self, tuple(scale) if scale else None, repeated=self.repeated, place=self.place)
+        return self.arrays_by(AS_THE_RUN_HAS_IT)
+
+    def arrays_by(self, rules: VerdictRules) -> RunArrays:
+        """The verdicts as arrays, as these rules count them; read once for each."""
+        if rules not in self._arrays:
+            scale = self.manifest.get("scale")
+            self._arrays[rules] = run_arrays(
+                self, tuple(scale) if scale else None, repeated=self.repeated, place=self.place, rules=rules
+            )
+        return self._arrays[rules]
+
+    def identity_by(self, rules: VerdictRules) -> dict[str, Any]:
+        """The identity with the rules that count: those that a user named, and of another tool's winners all."""
+        is_external = not self.path.is_dir() and bool(self.arrays_by(rules).labels)
+        return self.identity | identity_of_rules(rules, self.external.facts if is_external else None)
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """How the rows of another tool were read, where the rows do not say it themselves."""
+        return () if self.path.is_dir() else self.external.facts.notices
 
     def place(self, case_id: str) -> str:
         """Where the verdict of a case is written: file and line."""
@@ -107,7 +130,7 @@ class Run:
             file = RunFolder(self.path).verdicts
             line = LastLines(file, "case_id").line_of(case_id)
         else:
-            file, line = self.path, line_of(self.path, case_id, self.where)
+            file, line = self.path, self.external.line_of(case_id)
         return f"{file} line {line}" if line else str(file)
 
     @cached_property
@@ -147,6 +170,16 @@ class Run:
 
 
 AnyRun = Run | str | Path
+
+
+def identity_of_rules(rules: VerdictRules, facts: RowFacts | None = None) -> dict[str, str]:
+    """The rules that the signature line names: those that a user gave, and of another tool's winners all.
+
+    Args:
+        facts: of the rows of another tool, where they name winners.
+    """
+    merge = {"merge": "sum"} if facts and facts.both_orders else {}
+    return {**merge, **({"unreadable": "out"} if facts else {}), **rules.named}
 
 
 def open_run(run: AnyRun, where: Mapping[str, str] | None = None) -> Run:
@@ -198,7 +231,7 @@ def check_rows(run: Run) -> None:
     """Raises RunError where no row of a file has the chosen values."""
     if run.where and not run.arrays.cases:
         fields = ", ".join(f"{name}={value}" for name, value in run.where.items())
-        values = {name: sorted(values_of(run.path, name)) for name in run.where}
+        values = {name: sorted(run.external.values_of(name)) for name in run.where}
         known = "; ".join(f"{name}: {', '.join(some[:20]) or 'none'}" for name, some in values.items())
         raise RunError(f"{run.path}: no row has {fields}. Give values of its rows ({known}).")
 

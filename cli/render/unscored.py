@@ -35,6 +35,8 @@ def unscored_text(evaluation: Evaluation, *, of_run: bool = True) -> str:
 
 
 def warning_lines(evaluation: Evaluation) -> Iterator[Text]:
-    """Why the run may be worth little, a line each."""
+    """Why the run may be worth little, and how its verdicts were read, a line each."""
     for warning in evaluation.warnings:
         yield Text(f"warning: {warning}", style="yellow")
+    for notice in evaluation.notices:
+        yield Text(f"note: {notice}")

@@ -49,7 +49,7 @@ def leads_by_orders(run: RunArrays) -> bool:
     A judge that guesses names two different winners in half of the pairs, and would be wrong there by the merge alone.
     """
     both = run.labelled
-    if not both.n or not both.in_both_orders.any() or not has_positions(both):
+    if both.answers.shape[1] > 1 or not both.in_both_orders.any() or not has_positions(both):
         return False
     return bool((both.judge[both.in_both_orders] == both.labels.index("tie")).any())
 

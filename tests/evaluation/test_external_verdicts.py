@@ -7,7 +7,8 @@ import pytest
 
 from dicast.data import Judged, Scores, Winner
 from dicast.errors import DataError
-from dicast.evaluation.external_verdicts import read_external_verdicts
+from dicast.evaluation import run_arrays
+from dicast.evaluation.external_verdicts import ExternalVerdicts, read_external_verdicts
 
 
 def rows(folder: Path, *lines: object) -> Path:
@@ -37,9 +38,9 @@ def test_pairs_texts_and_choices_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("swapped", "winner", "consistent"), [("a", "a", True), ("b", "tie", False), ("tie", "tie", False)]
+    ("swapped", "winner", "consistent"), [("a", "a", True), ("b", "tie", False), ("tie", "a", False)]
 )
-def test_two_orders_that_differ_are_a_tie(tmp_path: Path, swapped: str, winner: str, consistent: bool) -> None:
+def test_two_orders_are_summed(tmp_path: Path, swapped: str, winner: str, consistent: bool) -> None:
     path = rows(tmp_path, {"id": "1", "prediction": "a", "prediction_swapped": swapped, "label": "a"})
     (judged,) = read_external_verdicts(path)
     assert (judged.winner, judged.consistent) == (winner, consistent)
@@ -84,7 +85,7 @@ PAIR, TEXT, CHOICE = {"prediction": "a", "label": "a"}, {"prediction": 3, "label
         (CHOICE | {"prediction": "a"}, 'prediction is "a", but the row.s verdicts are indexes of options'),
         (CHOICE | {"options": 10**400}, "field 'options'"),
         (TEXT | {"prediction_swapped": "a"}, "prediction_swapped is for pairs, but the row.s verdicts are scores"),
-        (TEXT | {"votes": ["a"]}, "votes is for pairs"),
+        (TEXT | {"votes": [4, "a"]}, 'votes.1 is "a", but the row.s verdicts are scores'),
         (TEXT | {"label": "a"}, 'label is "a", but the row.s verdicts are scores'),
         (TEXT | {"prediction": 1e308}, "field 'prediction' is 1e.308"),
         (TEXT | {"label": 10**400}, "field 'label' is 1000"),
@@ -92,6 +93,29 @@ PAIR, TEXT, CHOICE = {"prediction": "a", "label": "a"}, {"prediction": 3, "label
         (PAIR | {"lengths": [10**400, 1]}, "field 'lengths.0' is 1000"),
         (PAIR | {"lengths": [1, 2, 3, 4, 5, 6, 7, 8, 9]}, "lengths are of 9 texts, but there are 2"),
         (PAIR | {"label": 1}, "label is 1, but the row.s verdicts are letters"),
+        (PAIR | {"label": [1, 2, 3]}, r"field 'label' is \[1, 2, 3\]: must be .*, or two scores"),
+        (PAIR | {"votes": ["a", 2]}, "votes.1 is 2, but the row.s verdicts are letters"),
+        (PAIR | {"votes": [{"label": "a", "certainty": 80}]}, "field 'votes.0.certainty' is 80"),
+        (PAIR | {"prediction": [3, 1], "scale": [1, 2]}, "prediction is 3, which is not on the scale 1..2"),
+        (PAIR | {"systems": ["x"]}, "systems are of 1 texts, but there are 2"),
+        (PAIR | {"system": "x"}, 'system is "x", but there are 2 texts; give systems'),
+        (PAIR | {"distribution": {"a": 0.5, "b": 0.2}}, "field 'distribution' is .*: must sum to 1, and sums to 0.7"),
+        (
+            PAIR | {"distribution": {"a": 0.5, "c": 0.5}},
+            "distribution is of 'a', 'c', but the row.s verdicts are letters",
+        ),
+        (PAIR | {"distribution": {"a": "high"}}, "field 'distribution' is .*must be probabilities"),
+        (PAIR | {"certainty": 40, "certainty_scale": 1}, "certainty is 40, but certainty_scale is 1"),
+        (PAIR | {"certainty": "sure"}, "field 'certainty' is \"sure\""),
+        (PAIR | {"certainty_scale": 10}, "field 'certainty_scale' is 10"),
+        (PAIR | {"reason": "lazy"}, "field 'reason' is \"lazy\""),
+        (PAIR | {"group": ["x"]}, "field 'group' is .*must be a text or a number"),
+        (TEXT | {"scale": [5, 1]}, "field 'scale' is .*the lowest score comes first"),
+        (TEXT | {"scale": "1 to 5"}, "field 'scale' is \"1 to 5\""),
+        (TEXT | {"label": 9, "scale": [1, 5]}, "label is 9, which is not on the scale 1..5"),
+        (TEXT | {"scores": [3]}, "scores is .*leave scores out"),
+        (CHOICE | {"distribution": [0.5, 0.5, 0, 0, 0]}, "distribution is of .*indexes of options"),
+        (CHOICE | {"votes": [7]}, "votes.0 is 7, which is not the index"),
         (PAIR | {"group": {"deep": []}}, "field 'group'"),
         (PAIR | {"group": "\ud83d"}, "half of a UTF-16 pair"),
     ],
@@ -114,3 +138,73 @@ def test_a_file_holds_verdicts_of_one_kind(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be read"):
         list(read_external_verdicts(tmp_path / "none.jsonl"))
+
+
+def judged(folder: Path, *lines: object) -> list[Judged]:
+    return list(read_external_verdicts(rows(folder, *lines)))
+
+
+def test_a_pair_carries_systems_a_distribution_scores_votes_and_a_rationale(tmp_path: Path) -> None:
+    (verdict,) = judged(
+        tmp_path,
+        {"id": 7, "group": 7.0, "prediction": "a", "scores": [4, 3], "label": [5, 2], "scale": "1..5", "rationale": "r",
+         "votes": [{"label": "a", "certainty": 0.9}, "tie", [4, 1]], "systems": ["old", None],
+         "distribution": {"a": 0.66, "b": 0.33}},
+    )  # fmt: skip
+    assert (verdict.case_id, verdict.group, verdict.scores, verdict.rationale) == ("7", "7", (4.0, 3.0), "r")
+    assert verdict.label == Scores(values=(5, 2), lo=1, hi=5)
+    assert verdict.votes == (Winner(value="a", certainty=0.9), Winner(value="tie"), Scores(values=(4, 1), lo=1, hi=5))
+    assert verdict.systems == ("old", None)
+    assert verdict.distribution is not None
+    assert sum(verdict.distribution.values()) == pytest.approx(1)
+
+
+def test_scores_in_both_orders_are_summed_as_scores(tmp_path: Path) -> None:
+    first, second = judged(
+        tmp_path,
+        {"id": "1", "prediction": [7, 5], "prediction_swapped": [5, 6], "label": "a"},
+        {"id": "2", "prediction": "a", "prediction_swapped": [5, 6], "label": "a"},
+    )
+    assert (first.winner, first.scores, first.order_winners) == ("a", (6.0, 5.5), {"ab": "a", "ba": "b"})
+    assert (second.winner, second.scores) == ("tie", None)
+
+
+@pytest.mark.parametrize("unread", [{"prediction": None, "prediction_swapped": "a"}, {"prediction": "a"}])
+def test_the_order_that_could_be_read_is_the_verdict(tmp_path: Path, unread: dict[str, object]) -> None:
+    both = {"id": "1", "prediction": "a", "prediction_swapped": "b", "label": "a"}
+    _, half, nothing = judged(tmp_path, both, {"id": "2", "label": "a"} | unread, {"id": "3", "prediction": None})
+    assert (half.winner, half.consistent, set(half.order_winners.values())) == ("a", None, {"a"})
+    assert (nothing.status, nothing.order_winners) == ("unscored", {})
+
+
+def test_a_file_of_one_order_does_not_say_which(tmp_path: Path) -> None:
+    assert judged(tmp_path, {"id": "1", "prediction": "a", "prediction_swapped": None})[0].order_winners == {}
+
+
+def test_the_scale_of_certainties_is_that_of_all_rows_of_the_judge(tmp_path: Path) -> None:
+    row = {"prediction": "a", "label": "a"}
+    hundred = [{"id": "1", "certainty": 1} | row, {"id": "2", "certainty": 90} | row]
+    assert [verdict.certainty for verdict in judged(tmp_path, *hundred)] == [0.01, 0.9]
+    assert [verdict.certainty for verdict in judged(tmp_path, *reversed(hundred))] == [0.9, 0.01]
+    assert judged(tmp_path, hundred[0])[0].certainty == 1
+    assert judged(tmp_path, hundred[0] | {"certainty_scale": 100})[0].certainty == 0.01
+    several = [{"id": "1", "certainty": 0.5, "judge": "x", "part": "p"} | row, *(r | {"judge": "y"} for r in hundred)]
+    path = rows(tmp_path, *several)
+    assert [verdict.certainty for verdict in read_external_verdicts(path, {"judge": "x"})] == [0.5]
+    notices = ExternalVerdicts.of_file(path, {"judge": "y"}).facts.notices
+    assert notices[0].startswith("certainties are read on 0..100, as the highest is 90")
+    # a row of the judge that is not chosen says the scale too
+    assert next(read_external_verdicts(path, {"id": "1", "judge": "y"})).certainty == 0.01
+
+
+def test_aspects_of_one_item_are_a_group(tmp_path: Path) -> None:
+    lines = [{"id": item, "aspect": aspect, "prediction": 3, "label": 4} for item in "12" for aspect in ("x", "y")]
+    run = run_arrays(judged(tmp_path, *lines))
+    assert len(set(run.group.tolist())) == 2
+    assert run.ids == ("1#x", "1#y", "2#x", "2#y")
+
+
+def test_one_bad_row_anywhere_names_its_line(tmp_path: Path) -> None:
+    good = [{"id": str(n), "prediction": 3, "label": 4, "votes": [4, 5]} for n in range(5)]
+    with pytest.raises(DataError, match=r"verdicts.jsonl line 6: label is \"a\", but the row's verdicts are scores"):
+        judged(tmp_path, *good, {"id": "6", "prediction": 3, "label": "a"})
