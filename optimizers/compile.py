@@ -24,6 +24,7 @@ from .cost_account import CostAccount
 from .evidence import Evidence, Interrupted, ProgressCallbacks, identity, with_head, without_head
 from .fingerprints import case_fingerprints, digest, digest_of
 from .head.fit import TooFewVerdicts, fit
+from .head.head_labels import HeadLabels
 from .looks import Look, Looks, look_at, note_look, read_looks
 from .objective import objective_for
 from .prompts.prompt_state import demonstrated
@@ -132,6 +133,7 @@ class Compiler:
             self.evidence, self.progress, workers,
         )  # fmt: skip
         self._best: Judge | None = None
+        self._labels: HeadLabels | None = None  # of the head that was fitted last, which is the compiled judge's
 
     def run(self) -> Compiled:
         """The compiled judge; steps that an earlier call finished are not repeated.
@@ -166,28 +168,35 @@ class Compiler:
     def _variants(self) -> dict[str, Judge]:
         """The judges to test: uncompiled, after each step that changed the judge, and compiled."""
         learn = [*self.parts["train"], *self.parts["select"]]
-        variants, headed = {UNCOMPILED: self.judge}, self._with_head(self.judge, learn)
+        variants, headed = {UNCOMPILED: self.judge}, self._with_head(self.judge, learn, searched=False)
         if self.recipe.head:
             variants["head"] = headed
         judge = self.searches.prompted(self.judge)
         if judge is not self.judge:
-            headed = variants["head and prompts" if self.recipe.head else "prompts"] = self._with_head(judge, learn)
+            name = "head and prompts" if self.recipe.head else "prompts"
+            headed = variants[name] = self._with_head(judge, learn, searched=True)
+        prompted = judge is not self.judge
         try:
-            structured = self.searches.structured(judge, prompted=judge is not self.judge)
+            structured = self.searches.structured(judge, prompted=prompted)
         except Interrupted as stopped:
             if stopped.best is not None:
-                self._with_head(stopped.best, learn)
+                self._with_head(stopped.best, learn, searched=prompted)
             raise
         if identity(structured) != identity(judge):
-            return {**variants, COMPILED: self._with_head(structured, learn)}
+            return {**variants, COMPILED: self._with_head(structured, learn, searched=prompted)}
         steps = {name: variant for name, variant in variants.items() if name == UNCOMPILED or variant is not headed}
         return {**steps, COMPILED: headed}
 
-    def _with_head(self, judge: Judge, learn: Sequence[Case]) -> Judge:
+    def _with_head(self, judge: Judge, learn: Sequence[Case], *, searched: bool) -> Judge:
         """The judge with a head fitted to its evidence, without cases that its demos show.
 
         The judge stays unchanged if the recipe has no head, or there are too few verdicts for a head.
+
+        Args:
+            searched: whether its prompts were chosen on these cases. The head is fitted to them nevertheless, and its
+                record says so: there are no others, and fewer labels cost more than the choice (docs/compiling.md).
         """
+        self._labels = None
         evidence = self.evidence.of(judge, learn, "learn")
         self._best = judge
         if not self.recipe.head:
@@ -198,7 +207,10 @@ class Compiler:
             cases, verdicts = [case for case, _ in usable], [verdict for _, verdict in usable]
             result = fit(cases, verdicts, seed=self.recipe.seed, length=self.recipe.length)
             candidates = [candidate.model_dump() for candidate in result.candidates]
-            return {"head": result.head.model_dump(mode="json"), "candidates": candidates}
+            labels = result.labels.model_copy(update={"searched": result.labels.n if searched else 0})
+            return {
+                "head": result.head.model_dump(mode="json"), "labels": labels.model_dump(), "candidates": candidates
+            }  # fmt: skip
 
         name = f"head-{digest(identity(judge))}"
         try:
@@ -208,7 +220,9 @@ class Compiler:
             return judge
         with self.checkpoints.reading(name):
             head = HEAD.validate_python(content["head"])
-        self.progress.step("head", f"fitted to {head.n} cases: {head.fitted}")
+            self._labels = HeadLabels.model_validate(content["labels"]) if "labels" in content else None
+        sentence = self._labels.sentence if self._labels else ""
+        self.progress.step("head", "; ".join(filter(None, [f"fitted to {head.n} cases: {head.fitted}", sentence])))
         self._best = with_head(judge, head)
         return self._best
 
@@ -306,6 +320,8 @@ class Compiler:
     def _training(self, tested: Result | None, certificate: Certificate | None) -> dict[str, Any]:
         parts = {name: len(part) for name, part in self.parts.items()}
         origin = {"parts": parts, "cases": case_fingerprints(self.cases), "seed": self.recipe.seed}
+        if self._labels is not None:
+            origin["head"] = self._labels.model_dump()
         looks = read_looks(read_json(self.checkpoints.folder / f"{LOOKS}.json").get("looks"))
         return training_record(tested, certificate, origin=origin, spent=self.account.total, looks=looks)
 

@@ -28,11 +28,13 @@ from ..judging.judge_file import JudgeFile, read
 from ..judging.registry import JUDGE_SUFFIX
 from ..parsing import parse_record, read_object
 from .certificates.certificate import Certificate
-from .checkpoints import FORMAT, IDENTITY, SPENT, other_format
+from .checkpoints import FORMAT, GROUPS, IDENTITY, SPENT, other_format
 from .cost_account import TotalCost
+from .head.head_labels import HeadLabels
 from .prompts.candidate_selection import PromptTrial
 from .prompts.prompt_state import Wording
 from .result import Result
+from .split_step import GroupsFile
 from .structure.search import StructureSearch
 
 RESUME = "Give the same dicast compile to continue it."
@@ -84,6 +86,7 @@ class HeadFile(BaseModel):
     """A head that was fitted; the candidates beside it are not read."""
 
     head: Head = Field(description="the head")
+    labels: HeadLabels | None = Field(default=None, description="what it was fitted to; None in earlier versions")
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,8 @@ class Compilation:
         parts: labelled cases of each part.
         spent: None if no account was kept.
         head: of the compiled judge; None if it has none.
+        head_labels: what the head was fitted to; None without a head, and in folders of earlier versions.
+        joined: how many cases were joined before the split because they share texts, in words; "" if none.
         prompts, structure: None if the search was not requested, or had no budget.
         no_budget: the searches that were requested and not begun, because the test needed the rest of the budget.
         judge_path: of the judge file; None if the folder holds none.
@@ -104,6 +109,8 @@ class Compilation:
     parts: Mapping[str, int]
     spent: TotalCost | None = None
     head: Head | None = None
+    head_labels: HeadLabels | None = None
+    joined: str = ""
     prompts: PromptSearch | None = None
     structure: StructureSearch | None = None
     no_budget: tuple[Search, ...] = ()
@@ -150,7 +157,9 @@ def read_compilation(folder: Path) -> Compilation:
         result=result,
         parts={name: len(ids) for name, ids in _parsed(split, SplitFile, read_json(split)).root.items()},
         spent=_record(folder / SPENT, TotalCost),
-        head=_head(folder, judge_file),
+        head=(head := _head(folder, judge_file)),
+        head_labels=_head_labels(folder, head),
+        joined=groups.summary if (groups := _record(folder / f"{GROUPS}.json", GroupsFile)) else "",
         prompts=_parsed(folder / "prompts.json", PromptSearch, searches["prompts"]) if "prompts" in begun else None,
         structure=_parsed(folder / "structure.json", StructureSearch, structure) if "structure" in begun else None,
         no_budget=tuple(name for name, content in searches.items() if content and name not in begun),
@@ -175,6 +184,12 @@ def _head(folder: Path, judge_file: JudgeFile | None) -> Head | None:
         return judge_file.judge.head
     paths = list(folder.glob("head-*.json"))
     return _parsed(paths[0], HeadFile, read_json(paths[0])).head if len(paths) == 1 else None
+
+
+def _head_labels(folder: Path, head: Head | None) -> HeadLabels | None:
+    """What this head was fitted to."""
+    files = (_parsed(path, HeadFile, read_json(path)) for path in sorted(folder.glob("head-*.json")))
+    return next((file.labels for file in files if head is not None and file.head == head), None)
 
 
 def _record(path: Path, kind: type[Model]) -> Model | None:

@@ -40,6 +40,7 @@ class Objective:
         kinds: the kinds of case that it is defined for.
         uses_probabilities: whether it reads the judge's probabilities, not only its winners.
         case_values: of a mean: each scored verdict's number (n,), NaN where it has none.
+        table_name: its name in tables, if that is another, as a measure has the name already; else "".
         statistic: of a measure without per-case numbers: its value for the judge's and people's (n,) winners or scores.
         by_aspect: the measure of each aspect of a run, NaN where it is not defined; of scores of texts the value is
             the mean of these. None: the value is of all verdicts together.
@@ -54,6 +55,12 @@ class Objective:
     case_values: Callable[[RunArrays], Floats] | None = None
     statistic: Statistic | None = None
     by_aspect: Callable[[RunArrays], dict[str, float]] | None = None
+    table_name: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name in tables."""
+        return self.table_name or self.name
 
     def value_as_of(self, run: RunArrays) -> Callable[[RunArrays], float]:
         """The measure over exactly the aspects that it is defined on in this run, so that it can be compared with that
@@ -88,11 +95,13 @@ def mean_objective(
     kinds: Iterable[CaseKind],
     greater_is_better: bool = True,
     uses_probabilities: bool = False,
+    table_name: str = "",
 ) -> Objective:
     """An objective that is the mean of one number per scored verdict.
 
     Args:
         case_values: the (n,) numbers of a run; NaN leaves a verdict out.
+        table_name: its name in tables, if that is another.
     """
 
     kinds = frozenset(kinds)
@@ -106,7 +115,7 @@ def mean_objective(
 
     return Objective(
         name, summary, _mean_over(by_aspect), greater_is_better, kinds, uses_probabilities,
-        case_values=case_values, by_aspect=by_aspect if kinds == TEXTS else None,
+        case_values=case_values, by_aspect=by_aspect if kinds == TEXTS else None, table_name=table_name,
     )  # fmt: skip
 
 
@@ -157,6 +166,14 @@ OBJECTIVES: Registry[Objective] = Registry("objective", ".optimizers.objectives"
 def register(objective: Objective) -> Objective:
     """Add a built-in objective."""
     return OBJECTIVES.add(objective.name, objective)
+
+
+def title_of(name: str) -> str:
+    """The name of an objective in tables, as in "log-loss of votes"; the name itself of an unknown one."""
+    try:
+        return OBJECTIVES.find(name).title
+    except DeclarationError:
+        return name
 
 
 def case_kind(case: Case) -> CaseKind:
@@ -213,7 +230,7 @@ def _test_of_means(
         strata, groups = strata_of(first).part(known), first.group[known]
         sides, pooled = (ours[known], theirs[known]), objective.by_aspect is None
         yield from mean_tests(
-            objective.name, *sides, groups, seed, _description(objective), strata=strata, pooled=pooled
+            objective.title, *sides, groups, seed, _description(objective), strata=strata, pooled=pooled
         )
 
 
@@ -242,4 +259,4 @@ def _test_of_scores(
 
 def _description(objective: Objective) -> str:
     direction = "greater" if objective.greater_is_better else "lower"
-    return f"{objective.name} of the first less that of the second; {direction} is better"
+    return f"{objective.title} of the first less that of the second; {direction} is better"

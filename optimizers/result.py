@@ -18,7 +18,7 @@ from .certificates.certificate import Certificate
 from .certificates.threshold_check import ThresholdCheck
 from .cost_account import TotalCost, cost_per_verdict
 from .looks import Look, Looks
-from .objective import DEFAULTS, OBJECTIVES, TEXTS, Objective, paired_tests
+from .objective import DEFAULTS, OBJECTIVES, TEXTS, Objective, paired_tests, title_of
 
 Outcome = Literal["improved", "worse", "inconclusive"]
 UNCOMPILED, COMPILED = "uncompiled", "compiled"
@@ -173,7 +173,7 @@ def _outcome(comparisons: Sequence[RunComparison], objective: Objective, looks: 
     test = _decisive(comparisons, objective)
     if test is None or test.p is None or test.p_looks is None or test.difference.value is None:
         return "inconclusive", (
-            f"the test part is too small: on too few labelled cases {objective.name} is defined for both judges"
+            f"the test part is too small: on too few labelled cases {objective.title} is defined for both judges"
         )
     difference = test.difference
     interval = (
@@ -191,7 +191,9 @@ def _outcome(comparisons: Sequence[RunComparison], objective: Objective, looks: 
 
 
 def _test_named(comparison: RunComparison, name: str) -> PairedTest | None:
-    return next((test for test in comparison.tests if test.name == name), None)
+    """The test of this objective; earlier versions named it by the objective's name also where it has a title."""
+    tests = {test.name: test for test in comparison.tests}
+    return tests.get(title_of(name)) or tests.get(name)
 
 
 def _unbeaten(comparison: RunComparison, objective: Objective) -> str:
@@ -203,7 +205,7 @@ def _unbeaten(comparison: RunComparison, objective: Objective) -> str:
     metric, test = "", _test_named(comparison, objective.name)
     if test is None:
         objective = OBJECTIVES.find(DEFAULTS["texts" if objective.kinds == TEXTS else "pairs"])
-        metric, test = f" by {objective.name}", _test_named(comparison, objective.name)
+        metric, test = f" by {objective.title}", _test_named(comparison, objective.name)
     is_beaten = test is not None and test.p_looks is not None and test.p_looks <= ALPHA and objective.gain(test) > 0
     return "" if is_beaten else comparison.second + metric
 

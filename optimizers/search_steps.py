@@ -205,4 +205,4 @@ def _prompt_summary(content: Mapping[str, Any], objective: Objective) -> str:
     number, trials, stopped = content["chosen"], len(content["trials"]), content["stopped"]
     chosen = f"wording {number} of {trials}" if number else "no other wording was better"
     ended = f"; stopped early: {stopped}" if stopped else ""
-    return f"{chosen}; {objective.name} {content['before']:.3f} -> {content['after']:.3f} on the select part{ended}"
+    return f"{chosen}; {objective.title} {content['before']:.3f} -> {content['after']:.3f} on the select part{ended}"

@@ -209,12 +209,20 @@ def _weights(compilation: Compilation) -> "list[Chart | None]":
     ties = tie_weights(compilation)
     names = {"head", *head.weights, *(f"ties by {name}" for name in ties)}
     facts = " ".join(f"{name.capitalize()}: {words}." for name, words in head.describe() if name not in names)
-    note = f"{head.fitted}, fitted to {counted(head.n, 'label')}. Weights are per unit of the evidence. {facts}"
+    note = f"{_fitted(compilation)}. Weights are per unit of the evidence. {facts}"
     tie_note = "A positive weight makes a tie more likely where this evidence is strong, a negative one less likely."
     return [
         compilations.weights("head", "Weights of the head", head.weights, note.strip()),
         compilations.weights("ties", "Evidence for a tie", ties, tie_note),
     ]
+
+
+def _fitted(compilation: Compilation) -> str:
+    """The kind of the head and what it was fitted to."""
+    head, labels = compilation.head, compilation.head_labels
+    assert head
+    sentence = labels.sentence if labels else ""
+    return "; ".join(filter(None, [f"{head.fitted}, fitted to {counted(head.n, 'label')}", sentence]))
 
 
 def tie_weights(compilation: Compilation) -> dict[str, float]:
@@ -228,7 +236,7 @@ def _learnt(compilation: Compilation) -> Iterator[str]:
     if head is not None:
         ties = {f"ties by {name}": weight for name, weight in tie_weights(compilation).items()}
         rows = [[name, f"{weight:+.3g}"] for name, weight in {**head.weights, **ties}.items()]
-        title = f"### Head: {markdown.escape(head.fitted)}, fitted to {counted(head.n, 'label')}"
+        title = f"### Head: {markdown.escape(_fitted(compilation))}"
         yield f"{title}\n\n{markdown.table(['evidence', 'weight'], rows)}"
     for change in prompt_changes(compilation):
         demos = f", {counted(change.demos, 'demo')}" if change.demos else ""

@@ -4,7 +4,7 @@ from typing import Literal
 
 from ..evaluation.results import Measure
 from ..optimizers.compile_folder import Compilation, PromptSearch
-from ..optimizers.objective import OBJECTIVES
+from ..optimizers.objective import OBJECTIVES, title_of
 from ..optimizers.prompts.candidate_selection import PromptTrial
 from ..optimizers.result import Result
 from ..optimizers.structure.pareto import StructureTrial
@@ -20,7 +20,7 @@ ENDED = {"trials": "", "exhausted": " All structures were tried.", "budget": " T
 def structure_measure(trial: StructureTrial, compilation: Compilation) -> Measure:
     """The objective of a structure on the cases of the search."""
     return Measure(
-        name=compilation.result.objective,
+        name=title_of(compilation.result.objective),
         value=trial.value,
         low=trial.low,
         high=trial.high,
@@ -32,7 +32,7 @@ def structure_measure(trial: StructureTrial, compilation: Compilation) -> Measur
 def prompt_measure(trial: PromptTrial, compilation: Compilation) -> Measure:
     """The objective of a prompt on the select part."""
     kind = objective_kind(compilation.result)
-    return Measure(name=compilation.result.objective, value=trial.value, n=trial.judged, kind=kind)
+    return Measure(name=title_of(compilation.result.objective), value=trial.value, n=trial.judged, kind=kind)
 
 
 def objective_kind(result: Result) -> Kind:
@@ -71,7 +71,7 @@ def structure_summary(search: StructureSearch, compilation: Compilation) -> str:
     summary += "".join(f"; {n:,} {words}" for n, words in counts if n)
     if search.chosen:
         gain = Measure(
-            name=search.objective,
+            name=title_of(search.objective),
             value=search.gain.value,
             low=search.gain.low,
             high=search.gain.high,

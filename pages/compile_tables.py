@@ -6,6 +6,7 @@ from typing import Any
 
 from ..evaluation.results import Evaluation, Measure
 from ..optimizers.compile_folder import Compilation, PromptSearch
+from ..optimizers.objective import title_of
 from ..optimizers.result import COMPILED, JudgeOnTest
 from ..optimizers.structure.pareto import StructureTrial
 from ..optimizers.structure.search import StructureSearch
@@ -82,7 +83,7 @@ def aspects_grid(compilation: Compilation) -> TextTable:
         p_values = (test.p, test.p_holm) if test else (None, None)
         rows.append(TextRow((TextCell(row.aspect), *cells, *(TextCell(format_p_value(p)) for p in p_values))))
     return TextTable(
-        f"{readable(compilation.result.objective)} by aspect",
+        f"{readable(title_of(compilation.result.objective))} by aspect",
         ("Aspect", "Uncompiled", "Compiled", "Difference", "p", "p (Holm)"),
         tuple(rows),
         "The figure of all texts is the mean over aspects. Whole groups are swapped in each test.",
@@ -156,7 +157,7 @@ def _facts(compilation: Compilation) -> Iterator[tuple[str, str]]:
     identity, file = compilation.identity, compilation.judge_file
     recipe: Mapping[str, Any] = identity["recipe"]
     yield "program", compilation.judge_name
-    yield "objective", compilation.result.objective
+    yield "objective", title_of(compilation.result.objective)
     yield "model", str(identity["lm"])
     if file is not None and (models := sorted(set(file.judge.lm.values()))) and models != [identity["lm"]]:
         yield "model of the compiled judge", ", ".join(f"{role}={model}" for role, model in file.judge.lm.items())
@@ -168,6 +169,8 @@ def _facts(compilation: Compilation) -> Iterator[tuple[str, str]]:
     yield "structure search", f"at most {trials} trials, prefer {recipe['prefer']}" if trials else "none"
     yield "seed", str(recipe["seed"])
     yield "labelled cases", f"SHA-256 {str(identity['cases'])[:12]}"
+    if compilation.joined:
+        yield "split", compilation.joined
     if file is not None:
         yield "versions", ", ".join(f"{name} {number}" for name, number in file.versions.items())
 
@@ -199,7 +202,7 @@ def _is_known(evaluation: Evaluation, name: str) -> bool:
 
 
 def _objective_head(compilation: Compilation) -> str:
-    return readable(compilation.result.objective) + ("" if higher_is_better(compilation.result) else " ↓")
+    return readable(title_of(compilation.result.objective)) + ("" if higher_is_better(compilation.result) else " ↓")
 
 
 def _outcome(trial: StructureTrial, search: StructureSearch) -> tuple[str, str]:

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from ...data import Case, Verdict
 from ...judging.calibration_features import LENGTH, option_features
 from ...judging.heads import ChoiceHead
+from ..soft_labels import SoftLabels
 from .likelihood import choices, fit_choices
-from .model_spec import PENALTIES, HeadSpec, informative_features, label_proportions, match_size
+from .model_spec import PENALTIES, HeadSpec, informative_features, match_size, soft_labels_of
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -34,7 +35,9 @@ class ChoiceEvidence:
                     x[row, :count, column] = values - values.mean()
         self.names, flat = informative_features(names, x.reshape(-1, len(names)))
         self.x = flat.reshape(*x.shape[:2], -1)
-        self.proportions = label_proportions(cases, [str(index) for index in range(max(counts))])
+        targets = soft_labels_of(cases, [str(index) for index in range(max(counts))])
+        self.targets: SoftLabels | None = targets
+        self.proportions = targets.proportions
 
     def plans(self) -> list[HeadSpec]:
         """The candidates: single features, and all features."""

@@ -29,7 +29,9 @@ from ...data.case import Record
 from ...data.split import split
 from ...errors import DeclarationError
 from ...judging.heads import Head
+from ..soft_labels import SoftLabels
 from .conditional_logit import ChoiceEvidence
+from .head_labels import HeadLabels
 from .model_spec import HeadSpec
 from .ordered_logit import PairEvidence
 from .score_regression import TextEvidence
@@ -65,15 +67,19 @@ class HeadFit:
         crossfitted: one verdict per case, by a head that was fitted without the case and its group; unchanged if the
             verdict is unscored, and by the final head if the case has no label.
         candidates: all candidates, the lowest loss first.
+        labels: what it was fitted to.
     """
 
     head: Head
     crossfitted: tuple[Verdict, ...]
     candidates: tuple[HeadCandidate, ...]
+    labels: HeadLabels
 
 
 class HeadTask(Protocol):
-    """Labelled evidence of one kind of case, n rows, and how a head is fitted to it."""
+    """Labelled evidence of one kind of case, n rows, and how a head is fitted to it; `targets` of winners."""
+
+    targets: SoftLabels | None
 
     def plans(self) -> list[HeadSpec]: ...
 
@@ -118,7 +124,9 @@ def fit(
         by_row.get(index, head)(case, verdict)
         for index, (case, verdict) in enumerate(zip(cases, verdicts, strict=True))
     )
-    return HeadFit(head, crossfitted, _table(plans, losses, best, [case.split_key for case in chosen_cases]))
+    table = _table(plans, losses, best, [case.split_key for case in chosen_cases])
+    soft = {"soft": task.targets.soft, "against": task.targets.against} if task.targets else {}
+    return HeadFit(head, crossfitted, table, HeadLabels(n=len(usable), **soft))
 
 
 def _labelled(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> tuple[str, list[int]]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...data import Case
+from ..soft_labels import SoftLabels, soft_labels
 
 Floats = NDArray[np.float64]
 ByAspect = Literal["shared", "intercepts", "models"]
@@ -63,15 +64,11 @@ def label_indicators(cases: Sequence[Case], labels: Sequence[str]) -> Floats:
     return _proportions([_votes(case) if (label := _winner(case)) is None else [label] for case in cases], labels)
 
 
-def label_proportions(cases: Sequence[Case], labels: Sequence[str]) -> Floats:
-    """(n, labels): the proportions of people's votes, rows of sum 1.
-
-    The votes count if on every case the label is their majority. Otherwise the votes are of other people (third
-    persons), and only the label counts.
-    """
-    if not all(_is_majority(case) for case in cases):
-        return label_indicators(cases, labels)
-    return _proportions([_votes(case) for case in cases], labels)
+def soft_labels_of(cases: Sequence[Case], labels: Sequence[str]) -> SoftLabels:
+    """The (n, labels) targets of the cases, as `soft_labels` decides them."""
+    codes = [-1 if (label := _winner(case)) is None else labels.index(label) for case in cases]
+    votes = _proportions([_votes(case) for case in cases], labels)
+    return soft_labels(np.array(codes, dtype=np.int64), votes)
 
 
 def feature_matrix(rows: Sequence[Mapping[str, float]]) -> tuple[list[str], Floats]:
@@ -112,8 +109,9 @@ def match_size(values: Floats, model: Floats) -> Floats:
 
 def _proportions(votes: Sequence[Sequence[str]], labels: Sequence[str]) -> Floats:
     code = {label: index for index, label in enumerate(labels)}
-    proportions = np.zeros((len(votes), len(labels)))
+    proportions = np.full((len(votes), len(labels)), math.nan)
     for row, winners in enumerate(votes):
+        proportions[row] = 0 if winners else math.nan
         for winner in winners:
             proportions[row, code[winner]] += 1 / len(winners)
     return proportions
@@ -125,12 +123,5 @@ def _winner(case: Case) -> str | None:
 
 
 def _votes(case: Case) -> list[str]:
-    """The winners of the votes; without votes the label's winner."""
-    votes = [str(vote.winner) for vote in case.votes if vote.winner is not None]
-    return votes or [label for label in (_winner(case),) if label is not None]
-
-
-def _is_majority(case: Case) -> bool:
-    """Whether the label is the majority of the votes."""
-    votes, label = _votes(case), _winner(case)
-    return label is None or votes.count(label) == max(map(votes.count, votes))
+    """The winners of the votes."""
+    return [str(vote.winner) for vote in case.votes if vote.winner is not None]

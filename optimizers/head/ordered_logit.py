@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ...data import Case, Verdict
 from ...judging.calibration_features import ASPECT, LENGTH, pair_features
 from ...judging.heads import THRESHOLDS, Knots, PairHead
+from ..soft_labels import SoftLabels
 from .isotonic import odd_rising
 from .likelihood import LEAST, fit_ordered, fit_rescaling, ordered, root_mean_square
 from .model_spec import (
@@ -17,8 +18,8 @@ from .model_spec import (
     feature_matrix,
     informative_features,
     label_indicators,
-    label_proportions,
     match_size,
+    soft_labels_of,
 )
 
 Floats = NDArray[np.float64]
@@ -39,7 +40,7 @@ KINDS = ("letters", "scores", "single scores", "stated", "verdict")  # one featu
 class PairEvidence:
     """The evidence of labelled pairs as arrays of n rows.
 
-    Weights are fitted to all votes, of which there are more than labels.
+    Weights are fitted to all votes, of which there are more than labels, where the label does not contradict them.
 
     Attributes:
         proportions: (n, 3) of a, b and tie among people's votes.
@@ -54,7 +55,9 @@ class PairEvidence:
         self.names, self.odd = informative_features(self.names, odd)
         self.even_names, self.even = informative_features(self.even_names, even, centred=True)
         self.fallback = next((name for name in FALLBACKS if name in self.names), None)
-        self.proportions, self.labels = label_proportions(cases, LABELS), label_indicators(cases, LABELS)
+        targets, self.labels = soft_labels_of(cases, LABELS), label_indicators(cases, LABELS)
+        self.targets: SoftLabels | None = targets
+        self.proportions = targets.proportions
         self._fitted: dict[tuple[HeadSpec, bytes], tuple[Floats, Floats]] = {}
         self.ties = bool(self.proportions[:, 2].any() or self.labels[:, 2].any())
 

@@ -15,6 +15,7 @@ from ...data import Case, Scores, Verdict
 from ...errors import DeclarationError
 from ...judging.calibration_features import LENGTH, impute, text_features
 from ...judging.heads import AspectModel, Knots, ScoreHead
+from ..soft_labels import SoftLabels
 from .isotonic import rising
 from .likelihood import fit_squares, fit_squares_within
 from .model_spec import MODELS, PENALTIES, HeadSpec, feature_matrix, informative_features
@@ -49,6 +50,8 @@ class TextEvidence:
     Raises:
         DeclarationError: the labels of an aspect are on several scales.
     """
+
+    targets: SoftLabels | None = None
 
     def __init__(self, cases: Sequence[Case], verdicts: Sequence[Verdict], *, length: bool) -> None:
         rows = [text_features(case, verdict) for case, verdict in zip(cases, verdicts, strict=True)]

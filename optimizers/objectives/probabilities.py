@@ -1,5 +1,8 @@
 """Proper scoring rules of a judge's probabilities, for pairs and choices; lower is better.
 
+Their targets are soft labels. In tables they are "log-loss of votes" and "Brier of votes": the measures "log-loss" and
+"Brier" of an evaluation are of labels.
+
 log-loss     nats under the proportions of the votes, or under the label (arXiv 1908.07086)
 brier        squared distance of the probabilities from those proportions, summed over the labels (Brier 1950)
 """
@@ -13,6 +16,7 @@ from ...evaluation.metrics.agreement import LEAST_PROBABILITY
 from ...evaluation.run_arrays import Floats, RunArrays
 from ...stats import agreement
 from ..objective import LABELS, mean_objective, register
+from ..soft_labels import soft_labels
 
 
 def _log_losses(run: RunArrays) -> Floats:
@@ -28,17 +32,11 @@ def _squared_distances(run: RunArrays) -> Floats:
 def _probabilities(run: RunArrays) -> tuple[NDArray[np.bool_], Floats, Floats]:
     """Which verdicts have both, (n,), and of these the judge's probabilities and people's, (known, labels) each.
 
-    As in `head.model_spec.label_proportions`: the votes count if on every case the label is their majority. Otherwise
-    the votes are of other people, and count only where there is no label.
+    People's are the `soft_labels` that heads are fitted to.
     """
     if not run.labels:
         return np.zeros(run.n, dtype=np.bool_), run.distribution[:0], run.distribution[:0]
-    votes, has_label = run.vote_proportions, np.asarray(run.human >= 0)
-    voted = np.asarray(~np.isnan(votes).any(axis=1))
-    label = np.where(has_label[:, None], np.arange(len(run.labels)) == run.human[:, None], math.nan)
-    both = has_label & voted
-    follows = (votes[both, run.human[both]] == votes[both].max(axis=1)).all()
-    human = np.where((voted if follows else ~has_label)[:, None], votes, label)
+    human = soft_labels(run.human, run.vote_proportions).proportions
     sums_to_one = np.abs(run.distribution.sum(axis=1) - 1) <= 1e-6
     known = sums_to_one & ~np.isnan(human).any(axis=1)
     return known, run.distribution[known], human[known]
@@ -51,12 +49,18 @@ def _scatter(known: NDArray[np.bool_], values: Floats) -> Floats:
     return scattered
 
 
-for name, case_values, summary in (
-    ("log-loss", _log_losses, "cross-entropy in nats under people's votes or label"),
-    ("brier", _squared_distances, "squared distance of the probabilities from people's votes or label"),
+for name, title, case_values, summary in (
+    ("log-loss", "log-loss of votes", _log_losses, "cross-entropy in nats under people's votes or label"),
+    (
+        "brier",
+        "Brier of votes",
+        _squared_distances,
+        "squared distance from people's votes or label, of probabilities",
+    ),
 ):
     register(
         mean_objective(
-            name, case_values, summary=summary, kinds=LABELS, greater_is_better=False, uses_probabilities=True
+            name, case_values, summary=summary, kinds=LABELS, greater_is_better=False, uses_probabilities=True,
+            table_name=title,
         )
-    )
+    )  # fmt: skip

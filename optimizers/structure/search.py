@@ -17,7 +17,7 @@ from ...data.case import Record
 from ...engines.jsonl import only_writer
 from ...errors import BudgetSpent, DeclarationError
 from ...judging.judge import Judge
-from ..objective import OBJECTIVES
+from ..objective import OBJECTIVES, title_of
 from .pareto import Prefer, StructureTrial, choose, pareto_front
 from .racing import RacingTest, racing_schedule
 from .space import Space, Values
@@ -82,7 +82,7 @@ class StructureSearch(Record):
             ("tried", f"{len(self.trials)} structures on {cases:,} cases; {counts[0]} stopped, {counts[1]} unusable"),
             ("ended", self.ended),
             ("chosen", f"trial {best.number} ({self.prefer}): {', '.join(changed) or 'unchanged'}"),
-            (self.objective, f"{best.value:.3f}, at the start {start.value:.3f}"),
+            (title_of(self.objective), f"{best.value:.3f}, at the start {start.value:.3f}"),
             ("difference", f"{self.gain.value:+.3f}{interval}, {how}; on the cases that chose it"),
             ("calls", f"{best.calls:.1f} a verdict, at the start {start.calls:.1f}"),
         ]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...evaluation.results import CurvePoint, Measure
 from ...optimizers.certificates.certificate import Certificate, CertificatePoint
+from ...optimizers.objective import title_of
 from ...optimizers.structure.pareto import StructureTrial
 from ...optimizers.structure.search import StructureSearch
 from ...stats.resampling import quantile, wilson
@@ -95,7 +96,7 @@ def pareto_front(search: StructureSearch, measures: Sequence[Measure]) -> Chart 
     ]
     if len(points) < 2:
         return None
-    name = readable(search.objective)
+    name = readable(title_of(search.objective))
     front = sorted((point for point in points if point.on_front), key=lambda point: point.cost)
 
     def drawing(width: float) -> str:

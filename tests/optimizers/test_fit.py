@@ -29,7 +29,7 @@ from dicast.optimizers.head.likelihood import (
     outcomes,
 )
 from dicast.optimizers.head.likelihood import choices as choice_losses
-from dicast.optimizers.head.model_spec import HeadSpec, informative_features, label_proportions
+from dicast.optimizers.head.model_spec import HeadSpec, informative_features, soft_labels_of
 from dicast.optimizers.head.ordered_logit import PairEvidence
 from dicast.stats import calibration
 
@@ -429,16 +429,23 @@ def test_a_bend_is_calibrated_by_its_knots_alone() -> None:
     assert factor != 1
 
 
-def test_votes_are_soft_labels_where_the_label_follows_them() -> None:
+def test_votes_are_soft_labels_where_the_label_does_not_contradict_them() -> None:
+    def targets(*cases: Case) -> list[list[float]]:
+        rows: list[list[float]] = soft_labels_of(cases, LABELS).proportions.tolist()
+        return rows
+
     votes = tuple(Winner(value=value) for value in ("a", "a", "tie"))
     majority = pair().model_copy(update={"votes": votes, "label": Winner(value="a")})
-    assert label_proportions([majority], LABELS).tolist() == [[pytest.approx(2 / 3), 0, pytest.approx(1 / 3)]]
+    soft = [pytest.approx(2 / 3), 0, pytest.approx(1 / 3)]
+    assert targets(majority) == [soft]
     only_votes = majority.model_copy(update={"label": None})
-    assert label_proportions([only_votes], LABELS).tolist() == label_proportions([majority], LABELS).tolist()
-    third_persons = majority.model_copy(update={"label": Winner(value="b")})
-    assert label_proportions([majority, third_persons], LABELS).tolist() == [[1, 0, 0], [0, 1, 0]]
+    assert targets(only_votes) == [soft]
+    adjudicated = majority.model_copy(update={"label": Winner(value="b")})
+    assert targets(majority, adjudicated) == [soft, [0, 1, 0]]
+    counted = soft_labels_of([majority, adjudicated, only_votes, pair()], LABELS)
+    assert (counted.soft, counted.against) == (2, 1)
     graded = pair().model_copy(update={"label": Scores(values=(1, 3), lo=1, hi=5)})
-    assert label_proportions([graded], LABELS).tolist() == [[0, 1, 0]]
+    assert targets(graded) == [[0, 1, 0]]
 
 
 def test_a_majority_is_surer_than_its_voters() -> None:

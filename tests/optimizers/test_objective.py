@@ -73,12 +73,13 @@ def test_agreement_is_of_what_each_order_said_and_not_of_what_a_head_made_of_it(
     assert [OBJECTIVES.find("agreement").value(run(row)) for row in rows] == [0, 1, 0, 1]
 
 
-def test_losses_are_of_the_label_where_the_votes_are_of_other_people():
+def test_losses_are_of_the_label_where_it_contradicts_the_votes():
     given = {"a": 0.5, "b": 0.25, "tie": 0.25}
     third_persons = (pair("b", votes="aaa"), said("a", distribution=given))
     follows = (pair("a", votes="aab"), said("a", distribution=given))
     assert LOG_LOSS.value(run(third_persons)) == pytest.approx(math.log(4))
-    assert LOG_LOSS.value(run(third_persons, follows)) == pytest.approx((math.log(4) + math.log(2)) / 2)
+    of_votes = 2 / 3 * math.log(2) + 1 / 3 * math.log(4)
+    assert LOG_LOSS.value(run(third_persons, follows)) == pytest.approx((math.log(4) + of_votes) / 2)
     assert OBJECTIVES.find("brier").value(run(third_persons)) == pytest.approx(0.5**2 + 0.75**2 + 0.25**2)
     unlabelled = (pair(None, votes="b"), said("a", distribution=given))
     assert LOG_LOSS.value(run(third_persons, unlabelled)) == pytest.approx(math.log(4))

@@ -82,9 +82,14 @@ def test_probabilities_alone_can_improve(name: str) -> None:
     calm, bold = run("pairs", 0.8), run("pairs", 0.8, sure=0.999)
     found = side_by_side(name, bold, calm)
     assert found.outcome == "improved"
-    assert found.summary.startswith(f"{name} (lower is better) -")
+    title = {"log-loss": "log-loss of votes", "brier": "Brier of votes"}[name]  # the measures are of labels
+    assert found.summary.startswith(f"{title} (lower is better) -")
     assert found.decisive_test is not None
-    assert found.decisive_test.name == name
+    assert found.decisive_test.name == title
+    (comparison,) = found.comparisons
+    earlier = tuple(test.model_copy(update={"name": name}) for test in comparison.tests if test.name == title)
+    of_earlier = comparison.model_copy(update={"tests": earlier})
+    assert found.model_copy(update={"comparisons": (of_earlier,)}).decisive_test == earlier[0]
     assert side_by_side(name, calm, bold).outcome == "worse"
     assert side_by_side("accuracy", bold, calm).outcome == "inconclusive"
 
@@ -99,4 +104,4 @@ def test_an_objective_that_no_case_has_tells_nothing() -> None:
     mute = [one.model_copy(update={"distribution": None, "certainty": None}) for one in run("pairs", 0.8)]
     found = side_by_side("log-loss", mute, run("pairs", 0.8))
     assert (found.outcome, found.decisive_test) == ("inconclusive", None)
-    assert found.summary.endswith("on too few labelled cases log-loss is defined for both judges")
+    assert found.summary.endswith("on too few labelled cases log-loss of votes is defined for both judges")
