@@ -4,6 +4,9 @@ Aspects differ in level (people score fluency high, coherence low) and judges di
 correlation over the texts of all aspects mixes both, and can order judges in reverse. So every aspect is a stratum
 (Simpson 1951, JRSS B 13): a statistic is computed within each, and their unweighted mean is the figure of all. Its
 interval draws whole groups, with all aspects of a group together.
+
+Simulated (45 groups of 1 to 6 texts, 4 aspects, effects of groups and texts shared by the aspects, 200 worlds of two
+equal judges): the test of the mean rejects in 4.0 % (95 % interval 2.0 to 7.7) at 5 %, its interval covers 95.5 %.
 """
 
 import math

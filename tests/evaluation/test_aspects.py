@@ -1,5 +1,6 @@
 """Texts judged on several aspects: every figure is of one aspect, or the mean of the aspects' figures."""
 
+import io
 import itertools
 import json
 import math
@@ -8,8 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 from scipy import stats
 
+from dicast.cli import render
 from dicast.data import Judged, Scores, Winner
 from dicast.evaluation.aspects import Strata, mean_of_means
 from dicast.evaluation.compare import compare
@@ -278,3 +281,17 @@ def test_all_aspects_of_a_row_of_another_tool_are_one_group(tmp_path):
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     correlation = measure(evaluated_file(str(tmp_path / "rows.jsonl")), "spearman")
     assert (correlation.n, correlation.groups) == (120, 60)
+
+
+def test_names_of_aspects_are_printed_as_they_are():
+    aspects = {"fluency": "[bold]tone", "relevance": "a] [/x"}
+    runs = [
+        [one.model_copy(update={"aspect": aspects[one.aspect]}) for one in judged(judge)]
+        for judge in ("sharp", "level")
+    ]
+    (comparison,) = compare([("sharp", run_arrays(runs[0])), ("level", run_arrays(runs[1]))])
+    console = Console(file=io.StringIO(), width=200)
+    for part in render.comparison(comparison):
+        console.print(part)
+    assert "spearman ([bold]tone)" in console.file.getvalue()
+    assert "spearman (a] [/x)" in console.file.getvalue()
