@@ -1,15 +1,20 @@
 """How often nominal 95 % intervals hold the truth, and how often 5 % tests reject what is true, on simulated judges.
 
-    python benchmarks/coverage.py [--quick]
+    python benchmarks/coverage.py [--quick] [--part intervals|tests|sizes|size-tests] [--results FILE]
 
-Each row draws new cases many times from a world whose truth is known. Groups are four cases with a strong common
-cause, as the texts of one prompt or the votes of one person. Half an hour on one core; --quick takes three minutes.
+Each row draws new cases many times from a world whose truth is known. The parts `intervals` and `tests` have groups of
+four cases with a strong common cause, as the texts of one prompt or the votes of one person; `sizes` and `size-tests`
+have groups of four kinds of sizes with an intraclass correlation of .3. An hour on one core; --quick takes six minutes.
+With --results a run that was stopped goes on where it was.
 """
 
 import argparse
+import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dicast.stats.agreement import kappa
-from dicast.stats.paired import difference, mcnemar, non_inferior, permutation, permutation_statistic
+from dicast.stats.paired import difference, larger_p, mcnemar, non_inferior, permutation, permutation_statistic
 from dicast.stats.prediction_powered import prediction_powered_mean
 from dicast.stats.resampling import Estimate, bootstrap, bootstrap_table, mean, proportion
 from dicast.stats.selective import aurc
@@ -243,6 +248,166 @@ WRONG_TESTS = {
 }
 
 
+# Groups of unequal size. Every world has a mean that does not go with the size of the group, but where a name says so.
+GROUPS = (20, 45, 100)
+ICC = 0.3
+PANDALM = np.repeat(np.arange(1, 11), (8, 6, 7, 13, 10, 17, 15, 8, 8, 12))  # pairs of a prompt in its test set
+GROUP_SIZES: dict[str, Callable[[Rng, int], Array]] = {
+    "six each": lambda rng, count: np.full(count, 6),
+    "PandaLM's": lambda rng, count: rng.choice(PANDALM, size=count),
+    "log-normal": lambda rng, count: np.maximum(1, np.round(3 * np.exp(1.2 * rng.normal(size=count)))).astype(int),
+    "1 or 30": lambda rng, count: np.where(rng.random(count) < 0.2, 30, 1),
+}
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Groups of drawn sizes: the group of each case (n,), and the size of each group."""
+
+    of: Array
+    sizes: Array
+
+    @property
+    def n(self) -> int:
+        return len(self.of)
+
+    def hits(self, rng: Rng, p: float | Array) -> Array:
+        """(n,) truth values with the intraclass correlation, from a beta distribution of each group."""
+        spread = 1 / ICC - 1
+        p = np.broadcast_to(p, self.sizes.shape)
+        return rng.random(self.n) < rng.beta(p * spread, (1 - p) * spread)[self.of]
+
+    def normals(self, rng: Rng) -> Array:
+        shared = rng.normal(size=len(self.sizes))[self.of]
+        return math.sqrt(ICC) * shared + math.sqrt(1 - ICC) * rng.normal(size=self.n)
+
+
+def clusters(rng: Rng, kind: str, count: int) -> Clusters:
+    sizes = GROUP_SIZES[kind](rng, count)
+    return Clusters(np.repeat(np.arange(count), sizes), sizes)
+
+
+def clustered_kappa(rng: Rng, cases: Clusters) -> Estimate:
+    human, right = cases.hits(rng, 0.4), cases.hits(rng, 0.85)
+    return bootstrap_table(kappa, human.astype(int), np.where(right, human, ~human).astype(int), 2, cases.of)
+
+
+def clustered_spearman(rng: Rng, cases: Clusters) -> Estimate:
+    x = cases.normals(rng)
+    y = 0.6 * x + 0.8 * cases.normals(rng)
+    return bootstrap(lambda c: spearman(x[c], y[c]), cases.n, cases.of)
+
+
+def by_prompt(rng: Rng, cases: Clusters) -> Estimate:
+    """Judges of which one is better by .3 on some prompts, and the other on as many."""
+    ahead = rng.choice([-0.15, 0.15], size=len(cases.sizes))[cases.of]
+    return difference(rng.random(cases.n) < 0.65 + ahead, rng.random(cases.n) < 0.65 - ahead, cases.of)
+
+
+CLUSTERED: dict[str, tuple[Callable[[Rng, Clusters], Estimate], float, int]] = {
+    "share 0.75": (lambda rng, cases: proportion(cases.hits(rng, 0.75), cases.of), 0.75, 4000),
+    "share 0.9": (lambda rng, cases: proportion(cases.hits(rng, 0.9), cases.of), 0.9, 4000),
+    "mean": (lambda rng, cases: mean(cases.normals(rng), cases.of), 0.0, 4000),
+    "difference of accuracies": (
+        lambda rng, cases: difference(cases.hits(rng, 0.75), cases.hits(rng, 0.75), cases.of), 0.0, 4000,
+    ),
+    "difference of accuracies, by prompt": (by_prompt, 0.0, 4000),
+    "difference of scores": (
+        lambda rng, cases: difference(cases.normals(rng), cases.normals(rng), cases.of), 0.0, 4000,
+    ),
+    "kappa": (clustered_kappa, true_kappa(), 4000),
+    "Spearman 0.58": (clustered_spearman, 6 / math.pi * math.asin(0.3), 1000),
+}  # fmt: skip
+
+
+def of_sizes(statistic: Callable[[Rng, Clusters], Any], kind: str) -> Callable[[Rng, int], Any]:
+    return lambda rng, count: statistic(rng, clusters(rng, kind, count))
+
+
+SIZED = {
+    f"{name}, {kind}": Interval(of_sizes(statistic, kind), truth, times)
+    for name, (statistic, truth, times) in CLUSTERED.items()
+    for kind in GROUP_SIZES
+}
+
+
+@cache
+def middle_size(kind: str) -> tuple[float, float]:
+    """The size that parts the cases in halves, and the mean over cases of .2 above it and -.2 below."""
+    drawn = GROUP_SIZES[kind](np.random.default_rng(0), 400_000)
+    middle = float(np.median(np.repeat(drawn, drawn)))
+    return middle, float(drawn @ np.where(drawn > middle, 0.2, -0.2) / drawn.sum())
+
+
+def favoured(sizes: Array, kind: str) -> Array:
+    """By how much the first judge is ahead in each group: in the large ones; over all cases nobody is.
+
+    1 or 30: .078 ahead in groups of 30, .585 behind in those of 1. Log-normal: .2 ahead above a size of 13, which parts
+    the cases in halves, and about as much behind below.
+    """
+    if kind == "1 or 30":
+        return np.where(sizes > 1, 0.078, -30 * 0.2 / 0.8 * 0.078)
+    middle, over_all = middle_size(kind)
+    return np.where(sizes > middle, 0.2, -0.2) - over_all
+
+
+def wins(rng: Rng, cases: Clusters, ahead: float | Array = 0.0) -> Array:
+    """(n,) 1, 0 or -1: who is right alone, in four of ten cases as often as not where nobody is ahead."""
+    p = np.clip(0.5 + np.asarray(ahead) / 1.6, 0.01, 0.99)
+    return np.where(rng.random(cases.n) < 0.8, np.where(cases.hits(rng, p), 1, -1), 0)
+
+
+def decisive(apart: Array, cases: Clusters, seed: int, *, both: bool = True) -> float:
+    """The test of `compare`: whole groups exchanged, and the interval; the exchange alone if not `both`."""
+    nothing = np.zeros(cases.n)
+    p = permutation(apart, nothing, cases.of, resamples=399, seed=seed)
+    return larger_p(p, difference(apart, nothing, cases.of)) if both else p
+
+
+def of_exchangeable(rng: Rng, cases: Clusters) -> float:
+    return decisive(wins(rng, cases), cases, seed_of(rng))
+
+
+def of_skewed(rng: Rng, cases: Clusters) -> float:
+    shared = rng.exponential(size=len(cases.sizes))[cases.of] - 1
+    apart = math.sqrt(ICC) * shared + math.sqrt(1 - ICC) * rng.normal(size=cases.n)
+    return decisive(apart, cases, seed_of(rng))
+
+
+def of_sizes_that_matter(kind: str, rng: Rng, cases: Clusters, *, both: bool = True) -> float:
+    return decisive(wins(rng, cases, favoured(cases.sizes, kind)), cases, seed_of(rng), both=both)
+
+
+def of_spearman(rng: Rng, cases: Clusters) -> float:
+    """Two judges that go with people equally well; the test of `compare`, with fewer exchanges."""
+    people = cases.normals(rng)
+    one, other = (ranks(0.6 * people + 0.8 * cases.normals(rng)) for _ in range(2))
+    p = permutation_statistic(
+        lambda side: spearman(side, people), one, other, cases.of, resamples=99, seed=seed_of(rng)
+    )
+    apart = bootstrap(
+        lambda c: spearman(one[c], people[c]) - spearman(other[c], people[c]), cases.n, cases.of, bounds=(-2.0, 2.0)
+    )
+    return larger_p(p, apart, bounds=(-2.0, 2.0))
+
+
+SIZED_TESTS = {
+    **{f"no difference, {kind}": Test(of_sizes(of_exchangeable, kind), 4000) for kind in GROUP_SIZES},
+    **{f"skewed, {kind}": Test(of_sizes(of_skewed, kind), 4000) for kind in GROUP_SIZES},
+    **{
+        f"differences go with size, {kind}": Test(of_sizes(partial(of_sizes_that_matter, kind), kind), 4000)
+        for kind in ("log-normal", "1 or 30")
+    },
+    **{
+        f"differences go with size, exchange alone, {kind}": Test(
+            of_sizes(partial(of_sizes_that_matter, kind, both=False), kind), 4000
+        )
+        for kind in ("log-normal", "1 or 30")
+    },
+    **{f"difference of Spearman, {kind}": Test(of_sizes(of_spearman, kind), 500) for kind in GROUP_SIZES},
+}
+
+
 def coverage(interval: Interval, n: int, repetitions: int, seed: int = 0) -> tuple[float, float]:
     """How often the truth is inside, and the mean length; an interval that is not defined does not hold it."""
     rng = np.random.default_rng([seed, n])
@@ -259,22 +424,52 @@ def level(test: Test, n: int, repetitions: int, seed: int = 0) -> float:
     return float(np.mean([test.draw(rng, n) <= 0.05 for _ in range(repetitions)]))
 
 
+@dataclass(frozen=True)
+class Part:
+    """A table of the benchmark: rows by name, and the numbers of cases or groups that its columns have."""
+
+    head: str
+    rows: Mapping[str, Interval | Test]
+    columns: tuple[int, ...]
+    unit: str = "n ="
+
+
+PARTS = {
+    "intervals": Part("95 % interval", INTERVALS | WARNINGS, SIZES),
+    "tests": Part("5 % test", TESTS | WRONG_TESTS, SIZES),
+    "sizes": Part("95 % interval, sizes of the groups", SIZED, GROUPS, "groups:"),
+    "size-tests": Part("5 % test, sizes of the groups", SIZED_TESTS, GROUPS, "groups:"),
+}
+
+
+def cell(row: Interval | Test, n: int, times: int) -> str:
+    if isinstance(row, Test):
+        return f"{level(row, n, times):.3f}"
+    held, length = coverage(row, n, times)
+    return f"{held:.3f} ({length:.3f})"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a tenth of the repetitions")
-    parts = 10 if parser.parse_args().quick else 1
-    print(f"| 95 % interval | {' | '.join(f'n = {n}' for n in SIZES)} | repetitions | ± 2 s.e. |")
-    print("| --- |" + " --- |" * (len(SIZES) + 2))
-    for name, interval in (INTERVALS | WARNINGS).items():
-        times = interval.repetitions // parts
-        cells = [f"{covered:.3f} ({length:.3f})" for covered, length in (coverage(interval, n, times) for n in SIZES)]
-        print(f"| {name} | {' | '.join(cells)} | {times} | {2 * math.sqrt(0.95 * 0.05 / times):.3f} |", flush=True)
-    print(f"\n| 5 % test | {' | '.join(f'n = {n}' for n in SIZES)} | repetitions | ± 2 s.e. |")
-    print("| --- |" + " --- |" * (len(SIZES) + 2))
-    for name, test in (TESTS | WRONG_TESTS).items():
-        times = test.repetitions // parts
-        cells = [f"{level(test, n, times):.3f}" for n in SIZES]
-        print(f"| {name} | {' | '.join(cells)} | {times} | {2 * math.sqrt(0.95 * 0.05 / times):.3f} |", flush=True)
+    parser.add_argument("--part", action="append", choices=PARTS, help="only this table; may be repeated")
+    parser.add_argument("--results", type=Path, help="file of the cells that are done, written and read")
+    arguments = parser.parse_args()
+    saved = arguments.results
+    done = dict(map(json.loads, saved.read_text().splitlines())) if saved and saved.exists() else {}
+    for part in map(PARTS.__getitem__, arguments.part or PARTS):
+        print(f"\n| {part.head} | {' | '.join(f'{part.unit} {n}' for n in part.columns)} | repetitions | ± 2 s.e. |")
+        print("| --- |" + " --- |" * (len(part.columns) + 2))
+        for name, row in part.rows.items():
+            times = row.repetitions // (10 if arguments.quick else 1)
+            for key, n in ((f"{part.head}, {name}, {n}, {times}", n) for n in part.columns):
+                if key not in done:
+                    done[key] = cell(row, n, times)
+                    if saved:
+                        with saved.open("a") as file:
+                            file.write(json.dumps([key, done[key]]) + "\n")
+            cells = " | ".join(done[f"{part.head}, {name}, {n}, {times}"] for n in part.columns)
+            print(f"| {name} | {cells} | {times} | {2 * math.sqrt(0.95 * 0.05 / times):.3f} |", flush=True)
     print("\nShare of repetitions in which the interval holds the truth (mean length), or in which the test rejects.")
 
 

@@ -104,7 +104,8 @@ def _design_effect(values: NDArray[np.bool_], value: float, codes: NDArray[np.in
     n, (count, equal) = len(values), size
     residuals = np.asarray(values - value, dtype=np.float64)
     seen = max(1.0, variance_of_mean(residuals, codes, count) * n / (value * (1 - value)))
-    rarer = len(np.unique(codes[values == (value < 0.5)]))
+    in_groups = np.bincount(codes[values == (value < 0.5)]).astype(np.float64)
+    rarer = float(in_groups.sum() ** 2 / (in_groups @ in_groups))  # groups that hold as many each, as effective_groups
     prior = 1 + PRIOR * (n / equal - 1)
     return max(seen, (rarer * seen + prior) / (rarer + 1))
 

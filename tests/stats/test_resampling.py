@@ -77,7 +77,8 @@ def test_a_clustered_share_is_wilsons_interval_of_the_effective_size(seed: int) 
     hits = rng.random(90) < rng.random(20)[groups]
     p, (variance, freedom) = hits.mean(), jackknife(hits.astype(float), groups)
     t, effect = stats.t.ppf(0.975, freedom), max(1.0, 90 * variance / (p * (1 - p)))
-    rarer = len(set(groups[hits == (p < 0.5)]))
+    counts = np.bincount(groups[hits == (p < 0.5)])  # of the rarer outcome
+    rarer = counts.sum() ** 2 / (counts**2).sum()
     prior = 1 + 0.5 * (90 / (freedom + 1) - 1)  # of one more group, with an intraclass correlation of 1/2
     size = 90 / max(effect, (rarer * effect + prior) / (rarer + 1))
     # Wilson's bounds are where (p - x)^2 = t^2 x (1 - x) / size.
