@@ -31,6 +31,9 @@ from . import options
     help="A sample with people's labels: measure each judge, weighted to be of all cases.",
 )
 @click.option("--cases", help="For --sample: where the texts are, if outside of this project.")
+@click.option(
+    "--merge", type=click.Choice(["sum", "tie"]), help="How the two orders of a pair make a verdict [default: sum]."
+)
 @click.option("--most", type=click.IntRange(0, 2000), default=20, show_default=True, help="Disputed cases listed.")
 @options.where_option
 @options.resampling_seed_option

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ..data import Case
 from ..errors import DeclarationError, RunError
@@ -11,6 +11,7 @@ from ..evaluation.agreement_results import JudgeAgreement
 from ..evaluation.answer_table import answer_table
 from ..evaluation.judge_agreement import judge_agreement
 from ..evaluation.label_sample import UNIFORM, SampledCase, read_sample_labels, sample_for_labels, weighted_judges
+from ..evaluation.verdict_rules import VerdictRules
 from ..paths import fresh_opener, path_of
 from .case_source import CaseSource
 from .run_results import AnyRun, Run, check_rows, check_seed, check_where, listed_runs, open_run, run_titles
@@ -30,6 +31,7 @@ def agreement(
     most: int = 20,
     seed: int = 0,
     where: Mapping[str, str] | None = None,
+    merge: Literal["sum", "tie"] | None = None,
 ) -> JudgeAgreement:
     """How far two judges or more agree with each other on the cases that all of them scored.
 
@@ -45,6 +47,7 @@ def agreement(
         most: disputed cases listed.
         seed: of everything that is drawn.
         where: of verdicts of another tool, only rows whose fields have these values.
+        merge: how the two orders of a pair make a verdict, as of `dicast.evaluate`.
 
     Raises:
         DataError: an id is not the same case in two runs, or no case is shared; a bad row of `labels`.
@@ -63,7 +66,10 @@ def agreement(
         raise DeclarationError(f"agreement: the names {titles} are not one for each run. Give {len(opened)} names.")
     if (sample is None) != (out is None):
         raise DeclarationError("agreement: a sample needs both a number of cases and a file. Give --sample and --out.")
-    table = answer_table([(title, run.arrays) for title, run in zip(titles, opened, strict=True)])
+    if merge not in (None, "sum", "tie"):
+        raise DeclarationError(f"merge: {merge!r} does not make one verdict of both orders. Give sum or tie.")
+    rules = VerdictRules(merge)
+    table = answer_table([(title, run.arrays_by(rules)) for title, run in zip(titles, opened, strict=True)])
     result = judge_agreement(table, by=(by,) if isinstance(by, str) else by, most=most, seed=seed)
     if sample is not None and out is not None:
         chosen = sample_for_labels(table, sample, uniform=uniform, seed=seed)
