@@ -112,34 +112,45 @@ class Drift:
             return "agrees"
         return "worse" if (self.repeated_interval[1] if self.repeated else high) < 0 else "unknown"
 
-    def labels_needed(self) -> int | None:
-        """New labels with which a loss of the margin is excluded with 80 % power, if accuracy is unchanged.
+    def labels_needed(self, accuracy: float | None = None) -> int | None:
+        """New labels with which a loss of the margin is excluded with 80 % power, if accuracy is now this.
 
         They are taken to come in groups like the new ones, or, where there are none, like those of then. None where
         the record rests on so few labels that no number of new ones suffices.
+
+        Args:
+            accuracy: in [0, 1]; None: the recorded one, `then.value`.
         """
+        accuracy = self.then.value if accuracy is None else accuracy
         if self.then.effective_n is None:
             return None
         enough = 1
-        while self._power(enough) < POWER:
+        while self._power(enough, accuracy) < POWER:
             enough *= 2
             if enough > MOST_LABELS:
                 return None
         few = enough // 2
         while enough - few > 1:
             middle = (few + enough) // 2
-            few, enough = (middle, enough) if self._power(middle) < POWER else (few, middle)
+            few, enough = (middle, enough) if self._power(middle, accuracy) < POWER else (few, middle)
         return enough
+
+    def labels_needed_range(self) -> tuple[int | None, int | None]:
+        """`labels_needed` at the upper and at the lower end of the recorded accuracy's interval; None: no number is
+        enough, or the record has no interval."""
+        ends = self.then.high, self.then.low
+        fewest, most = (None if math.isnan(end) else self.labels_needed(end) for end in ends)
+        return fewest, most
 
     @cached_property
     def _grouping(self) -> tuple[float, float]:
         """Cases per independent case, and cases per group, of new labels."""
         like = self.now if self.now.effective_n else self.then
         assert like.effective_n
-        return max(1.0, like.n / like.effective_n), like.n / like.groups
+        return max(1.0, like.n / like.effective_n), like.n / (like.freedom + 1)
 
-    def _power(self, n: int) -> float:
-        """The probability that n new labels exclude a loss of the margin, at the accuracy of then."""
+    def _power(self, n: int, accuracy: float) -> float:
+        """The probability that n new labels exclude a loss of the margin, at this accuracy."""
         from scipy.stats import binom
 
         per_case, per_group = self._grouping
@@ -157,11 +168,13 @@ class Drift:
         while enough - few > 1:
             middle = (few + enough) // 2
             few, enough = (few, middle) if excludes(middle) else (middle, enough)
-        return float(binom.sf(few, effective, self.then.value))
+        return float(binom.sf(few, effective, accuracy))
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, for JSON; the difference is None when either has no label."""
         low, high = self.interval
+        unknown = self.outcome == "unknown"
+        fewest, most = self.labels_needed_range() if unknown else (None, None)
         return {
             "outcome": self.outcome,
             "then": estimate_as_dict(self.then),
@@ -170,7 +183,9 @@ class Drift:
             "low": low,
             "high": high,
             "margin": self.margin,
-            "labels_needed": self.labels_needed() if self.outcome == "unknown" else None,
+            "labels_needed": self.labels_needed() if unknown else None,
+            "labels_needed_low": fewest,
+            "labels_needed_high": most,
             "repeated": self._repeated_as_dict(),
         }
 

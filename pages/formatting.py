@@ -87,11 +87,15 @@ def counted(n: float, noun: str) -> str:
 
 
 def count_of(measure: Measure) -> str:
-    """The number of cases of a measure, and of their independent groups if those are fewer."""
+    """The number of cases of a measure, of their independent groups if those are fewer, and of groups of equal size
+    that these count for."""
     if not measure.n:
         return MISSING
     groups = measure.groups
-    return f"{measure.n:,}" + (f" in {groups:,} groups" if groups is not None and groups < measure.n else "")
+    if groups is None or groups >= measure.n:
+        return f"{measure.n:,}"
+    effective = "" if measure.effective_groups is None else f", effective {measure.effective_groups:.1f}"
+    return f"{measure.n:,} in {groups:,} groups{effective}"
 
 
 def _places(measure: Measure) -> int | None:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from ..errors import RunError
 from ..evaluation.results import Evaluation, Measure
+from ..stats.jackknife import LEAST
 
 COUNTED = "cost"  # the section of measures that are counts and not estimates
 Outcome = Literal["holds", "fails", "inconclusive"]
@@ -117,4 +118,6 @@ def _no_interval(measure: Measure) -> str:
     if (measure.groups or measure.n) == 1:
         problem = "it is a single case" if measure.n == 1 else f"all its {measure.n:,} cases are of one group"
         return f"{problem}; more groups would give it one"
+    if measure.freedom + 1 < LEAST:
+        return f"one of its {measure.groups:,} groups holds nearly all cases; more groups would give it one"
     return measure.note or "this measure has none, or too little varies between the groups"

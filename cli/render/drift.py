@@ -1,5 +1,6 @@
 """A drift report on a terminal."""
 
+import math
 from collections.abc import Iterator
 
 from ...data.counting import ordinal
@@ -77,5 +78,15 @@ def outcome_sentence(drift: Drift) -> str:
     in_groups = " in such groups" if drift.now.groups < drift.now.n else ""
     return (
         f"{difference}: inconclusive. {needed:,} labels{in_groups} give 80 % power to rule out a loss of "
-        f"{drift.margin:g} if accuracy is unchanged."
+        f"{drift.margin:g} if accuracy is {drift.then.value:.3f} as recorded{_range_of_labels(drift)}."
     )
+
+
+def _range_of_labels(drift: Drift) -> str:
+    """The labels needed at the ends of the recorded accuracy's interval; empty where it has none."""
+    then, (fewest, most) = drift.then, drift.labels_needed_range()
+    if math.isnan(then.low):
+        return ""
+    at_least = "no number does" if fewest is None else f"{fewest:,} do"
+    at_most = "no number does" if most is None else f"{most:,} do"
+    return f"; {at_least} if it is {then.high:.3f}, {at_most} if it is {then.low:.3f}, the ends of its interval"

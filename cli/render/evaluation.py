@@ -76,9 +76,15 @@ def measures_table(measures: Iterable[Measure]) -> Table:
 def _counts(result: Evaluation, of_run: bool) -> str:
     text = f"{cases_text(result.cases)}, {result.scored:,} scored, {result.labelled:,} of these labelled"
     if result.groups < result.scored:
-        text += f", in {result.groups:,} groups (intervals take whole groups)"
+        text += f", in {result.groups:,} groups (intervals take whole groups{_effective_groups(result)})"
     unscored = unscored_text(result, of_run=of_run)
     return f"{text}; {unscored}" if unscored else text
+
+
+def _effective_groups(result: Evaluation) -> str:
+    measures = (result.measure(name) for name in ("accuracy", "spearman"))
+    counts = [measure.effective_groups for measure in measures if measure and measure.effective_groups is not None]
+    return f"; of unequal size, they count for {counts[0]:.1f} of equal size" if counts else ""
 
 
 def _confusion(result: Evaluation) -> Table:

@@ -292,7 +292,11 @@ def test_too_few_labels_are_inconclusive_and_those_needed_are_counted(here, caps
     needed = Drift(read_accuracy({"hits": 900, "n": 1000}).estimate, NOTHING).labels_needed()
     assert told["labels_needed"] == needed
     assert check(900, 1000)[0] == 2
-    assert f"inconclusive. {needed} labels give 80 % power to rule out a loss of 0.05" in capsys.readouterr().out
+    words = f"inconclusive. {needed} labels give 80 % power to rule out a loss of 0.05 if accuracy is 0.900 as recorded"
+    fewest, most = told["labels_needed_low"], told["labels_needed_high"]
+    assert fewest < needed < most
+    ends = f"; {fewest} do if it is 0.917, {most:,} do if it is 0.880, the ends of its interval."
+    assert words + ends in capsys.readouterr().out
     assert check(18, 20)[0] == 2
     assert "The record rests on 20 labels, too few for a margin of 0.05 with any number" in capsys.readouterr().out
 

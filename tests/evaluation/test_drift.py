@@ -143,6 +143,22 @@ def test_labels_of_one_prompt_show_nothing():
     assert json.loads(json.dumps(found.as_dict()))["now"]["effective_n"] is None
 
 
+def test_the_labels_needed_have_a_range():
+    """At the ends of the recorded interval: the figure is of the recorded accuracy, which is an estimate too."""
+    then = independent(900, 1000)
+    fewest, most = Drift(then, NOTHING).labels_needed_range()
+    needed = Drift(then, NOTHING).labels_needed()
+    assert fewest is not None
+    assert needed is not None
+    assert fewest < needed
+    assert (fewest, most) == (
+        Drift(then, NOTHING).labels_needed(then.high),
+        Drift(then, NOTHING).labels_needed(then.low),
+    )
+    assert Drift(then, NOTHING, 0.02).labels_needed_range()[1] is None  # a loss already, by the record
+    assert Drift(then, NOTHING, 0.1).labels_needed_range()[1] is not None
+
+
 @pytest.mark.parametrize(("hits", "n", "margin"), [(170, 200, 0.1), (85, 100, 0.1), (40, 40, 0.1)])
 def test_the_labels_needed_show_agreement_with_80_percent_power(hits: int, n: int, margin: float):
     then = independent(hits, n)
