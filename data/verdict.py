@@ -217,6 +217,10 @@ class Judged(Verdict):
         default=(), description="the candidates' characters"
     )
     case_digest: Digest = Field(default="", description="of the case as it was read; empty in runs of earlier versions")
+    text_digest: Digest = Field(
+        default="",
+        description="of the case's normalised texts (`case_text_digest`); empty in runs of earlier versions",
+    )
     judge_digest: Digest = Field(
         default="", description="of judge, settings and models, as the run's manifest has them"
     )

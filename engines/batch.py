@@ -14,6 +14,7 @@ from typing import Any, get_args
 from pydantic import ValidationError
 
 from ..data import Case, Judged, Verdict
+from ..data.text_digest import case_text_digest
 from ..errors import DeclarationError, Infrastructure, Internal, RunError, Unreadable, UnscoredReason
 from ..parsing import explain, parse_record_json
 from .jsonl import ResumableJsonl, rewriting
@@ -182,7 +183,8 @@ def run_cases(
     lenient, finished, of_judge = LenientJudge(judge), 0, folder.judge_digest
 
     def line_of(case: Case) -> Judged:
-        verdict, digests = lenient(case), {"case_digest": case.digest, "judge_digest": of_judge}
+        verdict = lenient(case)
+        digests = {"case_digest": case.digest, "text_digest": case_text_digest(case), "judge_digest": of_judge}
         try:
             return Judged.of(case, verdict, **digests)
         except ValidationError as error:  # a verdict that is not of this case's kind

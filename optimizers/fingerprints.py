@@ -1,7 +1,7 @@
 """Fingerprints of labelled cases: a judge file says with them on which cases the judge was compiled."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..data import Case
@@ -37,13 +37,17 @@ def exclude_seen(cases: Sequence[Case], fingerprints: object) -> list[Case]:
     Args:
         fingerprints: as a judge file stores them; anything but a text means that nothing is known, so all cases stay.
     """
-    if not isinstance(fingerprints, str):
-        return list(cases)
-    first, *by_case = fingerprints.split() or [""]
-    seen = set(by_case)
-    if first == NORMALISED:
-        return [case for case in cases if case_text_digest(case) not in seen]
-    return [] if digest_of(cases) == first else [case for case in cases if _exact_fingerprint(case) not in seen]
+    if isinstance(fingerprints, str) and digest_of(cases) == fingerprints.partition(" ")[0]:
+        return []
+    is_seen = seen_before(fingerprints)
+    return [case for case in cases if not is_seen(case)]
+
+
+def seen_before(fingerprints: object) -> Callable[[Case], bool]:
+    """Whether a case is among those of the fingerprints; arguments as of `exclude_seen`."""
+    first, *by_case = fingerprints.split() if isinstance(fingerprints, str) and fingerprints else [""]
+    seen, of_case = frozenset(by_case), case_text_digest if first == NORMALISED else _exact_fingerprint
+    return lambda case: bool(seen) and of_case(case) in seen
 
 
 def _exact_fingerprint(case: Case) -> str:

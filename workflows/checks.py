@@ -14,8 +14,9 @@ from typing import Any, Literal
 
 import dspy
 
-from ..data import Rejects, Winner
+from ..data import Case, Rejects, Winner
 from ..data.counting import cases_text
+from ..data.joined_groups import join_groups
 from ..engines import weights
 from ..engines.models import Roles, get_lm
 from ..engines.models import prepare as prepare_model
@@ -42,6 +43,7 @@ from .preflight import pace_of, stored
 from .progress import SILENT, Progress
 
 EXTRAS = {"local": "xllamacpp", "data": "pyarrow", "report": "matplotlib"}
+COMPARED = 20_000  # cases whose texts are compared with each other, the first of the data
 
 
 @dataclass(frozen=True)
@@ -159,17 +161,19 @@ def _reads(lm: Any) -> tuple[bool, str]:
 
 def _check_cases(source: CaseSource, name: str) -> CheckItem:
     """Read every row; a bad one does not end the reading, and the first is named."""
-    labels, rows = Counter[str](), LabelCount()
+    labels, rows, cases = Counter[str](), LabelCount(), list[Case]()
     try:
         with tempfile.TemporaryDirectory() as folder, Rejects(Path(folder) / "rejects.jsonl") as rejects:
             for case in rows.counted(source.cases(rejects)):
                 winner = str(case.label.value) if isinstance(case.label, Winner) else "scores"
                 labels["none" if case.label is None else winner] += 1
+                if len(cases) < COMPARED:
+                    cases.append(case)
         if rejects.count:
             total = rows.rows + rejects.count
             return CheckItem(name, False, f"{rejects.count} bad rows of {total}; {rejects.first}")
     except DicastError as error:
         return CheckItem(name, False, str(error))
     text = ", ".join(f"{n} {label}" for label, n in labels.most_common())
-    notice = f"; {rows.notice()}" if rows.notice() else ""
-    return CheckItem(name, rows.rows > 0, f"{cases_text(rows.rows)}; labels: {text or 'none'}{notice}")
+    notices = "".join(f"; {notice}" for notice in (join_groups(cases).summary, rows.notice()) if notice)
+    return CheckItem(name, rows.rows > 0, f"{cases_text(rows.rows)}; labels: {text or 'none'}{notices}")

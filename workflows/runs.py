@@ -37,6 +37,7 @@ from .preflight import (
 from .progress import SILENT, Progress
 from .resume import check_cases, check_judge_part, identity_before, resume_notices
 from .run_results import Run, Status, check_seed
+from .seen_cases import SeenCases
 
 
 @dataclass(frozen=True)
@@ -161,14 +162,14 @@ def run(
     folder = RunFolder(path_of(out) if out is not None else spec.default_folder, retried=retried_reasons(retry))
     if is_compilation(folder.path):
         raise RunError(f"{folder.path}: holds a compilation. Give another --out.")
-    labels = LabelCount()
+    labels, seen = LabelCount(), SeenCases(spec.judge)
     with fresh_folder(folder.path), folder.locked(), Rejects(folder.path / "rejects.jsonl") as rejects:
         before = identity_before(folder)
         if before is not None:
             _check(spec, built, folder, before, progress, skip_bad=skip_bad)
         read_from = stored(spec.cases, folder.path)
         drawn = sample(read_from.cases(rejects if skip_bad else None), limit, seed)
-        chosen = labels.counted(nonempty(drawn, read_from))
+        chosen = seen.counted(labels.counted(nonempty(drawn, read_from)))
         fitted_to: list[Case] = []
         if isinstance(built, FittedJudge):
             fitted_to = list(chosen)
@@ -185,7 +186,7 @@ def run(
                 run_cases(built, chosen, folder, workers=workers, on_verdict=progress.verdict, stop=stop)
             except BudgetSpent as error:
                 message = str(error)
-    if notice := labels.notice():
+    for notice in filter(None, (labels.notice(), seen.notice())):
         progress.notice(notice)
     status: Status = "budget" if message else "stopped" if stop.is_set() else "complete"
     return Run(

@@ -87,7 +87,9 @@ def test_priorities_are_learned_from_a_run_and_stand_in_the_manifest(cases, caps
     with MockServer(answer=reply) as server:
         assert judge(server, "--judge", "fennec", "--branches", "2", "--out", "all", "--json") == 0
         more = ("--branches", "2", "--set", "keep=1", "--learn", "all", "--out", "kept", "--json")
+        capsys.readouterr()
         assert judge(server, "--judge", "fennec", *more) == 0
+    assert "fennec has learned from 4 of these 4 cases: on them it agrees more" in capsys.readouterr().err
     identity = json.loads((cases / "kept" / "manifest.json").read_text())["identity"]
     assert set(identity["learned"]["priorities"]["shares"]) == {"style", "truth"}
     assert identity["settings"]["priority"] == "learned"

@@ -168,6 +168,13 @@ def test_too_few_cases_to_choose_a_structure_for_new_prompts_leave_the_search_ou
             progress=ProgressCallbacks(lambda name, words: told.append((name, words))),
         )  # fmt: skip
     assert found.result.outcome == "improved"
+    heads = [words for name, words in told if name == "head"]
+    assert len(heads) == 2
+    assert "chosen on" not in heads[0]
+    assert heads[1].endswith(
+        "; the prompts were chosen on all of these cases, so its certainty may be about .01 too high"
+    )
+    assert found.training["head"]["searched"] == found.training["head"]["n"] > 20
     left_out = [words for name, words in told if name == "structure"]
     assert left_out[0].startswith("left out: fit: 15 labelled verdicts of 15 cases. Label 20 at least")
 

@@ -1,7 +1,7 @@
 """Seen cases are left out also where they were typed differently; fingerprints of earlier versions still work."""
 
 from dicast.data import Case
-from dicast.optimizers.fingerprints import case_fingerprints, exclude_seen
+from dicast.optimizers.fingerprints import case_fingerprints, exclude_seen, seen_before
 
 # As an earlier version wrote them of `cases(2)`.
 EARLIER = "495e609e97e7c186f135a58c2faa8dfa016eed4b7d0fabe14a820935e1fc5d1c 51c55644fed2 b85ee270702e"
@@ -46,3 +46,10 @@ def test_without_fingerprints_every_case_is_new() -> None:
     values: tuple[object, ...] = (None, {}, "", 7)
     for fingerprints in values:
         assert exclude_seen(cases(2), fingerprints) == cases(2)
+
+
+def test_a_case_by_itself_is_seen_or_not() -> None:
+    for fingerprints in (case_fingerprints(cases(2)), EARLIER):
+        is_seen = seen_before(fingerprints)
+        assert [is_seen(case) for case in cases(4)] == [True, True, False, False]
+    assert not seen_before(None)(cases(1)[0])
