@@ -1,11 +1,12 @@
 """A run to its evaluation: every metric that applies, by section, and the rows of tables and plots."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..data import Judged
 from .metric import THRESHOLD, MetricOptions, measures_of, usable_metrics
 from .metrics.agreement import confusion_table, label_rows
+from .metrics.baselines import leads_by_orders
 from .metrics.calibration import reliability
 from .metrics.correlation import histograms, strata
 from .metrics.selective import curve
@@ -54,7 +55,7 @@ def evaluate(
         note=run.note,
         repeated=run.repeated,
         unequal_sample=run.attributes.varies(INCLUSION),
-        notices=_notices(run),
+        notices=tuple(_notices(run)),
         sections=sections,
         titles={name: section_title(name) for name in sections},
         confusion=confusion,
@@ -69,13 +70,17 @@ def evaluate(
     )
 
 
-def _notices(run: RunArrays) -> tuple[str, ...]:
+def _notices(run: RunArrays) -> Iterator[str]:
     both, known = run.in_both_orders, (run.by_order >= 0).any(axis=1)
-    half_read = int((known & ~both).sum()) if both.any() else 0
-    if not half_read:
-        return ()
-    cases = f"{half_read:,} {'case has' if half_read == 1 else 'cases have'}"
-    return (f"{cases} an answer in one of the two orders only, which is the verdict there",)
+    if half_read := int((known & ~both).sum()) if both.any() else 0:
+        cases = f"{half_read:,} {'case has' if half_read == 1 else 'cases have'}"
+        yield f"{cases} an answer in one of the two orders only, which is the verdict there"
+    if leads_by_orders(run):
+        ties = int((run.labelled.judge == run.labels.index("tie")).sum())
+        yield (
+            f"{ties:,} of {run.labelled.n:,} verdicts are ties and none of people's labels: compare the mean of "
+            "orders, not the accuracy, with chance"
+        )
 
 
 def _sections(run: RunArrays, options: MetricOptions) -> dict[str, tuple[Measure, ...]]:

@@ -124,8 +124,9 @@ def _contrasts(part: RunArrays, division: Division, tested: list[bool], seed: in
         for code, is_tested in enumerate(tested):
             yield _score_contrast(part, division.codes == code, division.field) if is_tested else None
         return
-    hits = part.judge == part.human
-    contrasts = proportion_contrasts(hits, division.codes, len(tested), part.group, seed=seed) if any(tested) else []
+    hits = part.answers == part.human[:, None]
+    codes, groups = (np.repeat(column, hits.shape[1]) for column in (division.codes, part.group))
+    contrasts = proportion_contrasts(hits.ravel(), codes, len(tested), groups, seed=seed) if any(tested) else []
     for code, is_tested in enumerate(tested):
         yield contrasts[code] if is_tested else None
 
@@ -153,7 +154,7 @@ def _figure(part: RunArrays, inside: Flags, seed: int) -> Measure:
     """The measure of a value's cases, as in the sections of the evaluation."""
     cases = part.rows(inside)
     if part.labelled.n:
-        hits = cases.judge == cases.human
+        hits = cases.answers == cases.human[:, None]
         return proportion_measure("accuracy", hits, cases.group, "the verdict equals the human label")
     estimate, words = mean_estimate(strata_of(cases), lambda rows: _spearman(cases, rows), cases.group, seed=seed)
     return to_measure("spearman", estimate, f"Spearman's rho of the judge's and human scores{words}")

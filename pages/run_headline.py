@@ -100,6 +100,9 @@ def _agreement(lead: LeadMeasure) -> str:
     cases = f"{measure.n:,} labelled cases{groups}{interval}.{small}"
     if measure.name == "accuracy":
         return f"{lead.run} agrees with the human label on {format_measure(measure)} of {cases}"
+    if measure.name == "mean of orders":
+        of = f"{format_measure(measure)}, in the mean of both orders, of {cases}"
+        return f"{lead.run} agrees with the human label on {of}"
     return f"{lead.run} reaches {readable(measure.name)} {format_measure(measure)} with the human labels on {cases}"
 
 

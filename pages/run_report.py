@@ -16,6 +16,7 @@ LEADS = (
     ("correlation", "kendall"),
     ("choice", "ndcg"),
 )
+OF_ORDERS = "mean of orders above "
 
 
 @dataclass(frozen=True)
@@ -76,12 +77,17 @@ class LeadMeasure:
 
 
 def lead_measure(run: RunReport) -> LeadMeasure | None:
-    """Accuracy, else a correlation, else nDCG; None if the run has none of them."""
+    """Accuracy, else a correlation, else nDCG; None if the run has none of them.
+
+    The mean of both orders takes the place of accuracy where the merged verdicts have ties and people's labels none;
+    the evaluation has its lead over the baselines there.
+    """
     measure = _first(run.evaluation)
     if measure is None:
         return None
     sections = run.evaluation.sections
     baselines = [baseline for baseline in sections.get("baselines", ()) if baseline.value is not None]
+    above = OF_ORDERS if measure.name == "mean of orders" else "above "
     people = {person.name: person for person in sections.get("people", ()) if person.value is not None}
     ceiling = people.get("human ceiling")
     if ceiling is not None and ceiling.kind != measure.kind:
@@ -90,7 +96,7 @@ def lead_measure(run: RunReport) -> LeadMeasure | None:
         run=run.name,
         measure=measure,
         baselines=tuple(b for b in baselines if b.null_value is None and b.kind == measure.kind),
-        margins={b.name.removeprefix("above "): b for b in baselines if b.null_value == 0},
+        margins={b.name.removeprefix(above): b for b in baselines if b.name.startswith(above)},
         ceiling=ceiling,
         margin_over_person=people.get("judge above ceiling") if ceiling else None,
     )
@@ -108,6 +114,8 @@ def measure_named(evaluation: Evaluation, section: str, name: str) -> Measure | 
 
 
 def _first(evaluation: Evaluation) -> Measure | None:
+    if any(measure.name.startswith(OF_ORDERS) for measure in evaluation.sections.get("baselines", ())):
+        return measure_named(evaluation, "agreement", "mean of orders")
     for section, start in LEADS:
         for measure in evaluation.sections.get(section, ()):
             if measure.name.lower().startswith(start) and measure.value is not None:

@@ -25,7 +25,7 @@ ROWS_OF_A_RUN = "Give the rows of Run.to_dicts()."
 
 
 def evaluate(
-    run: AnyRun | Iterable[Judged],
+    run: AnyRun | Iterable[Judged | Mapping[str, Any]],
     *,
     threshold: float = THRESHOLD,
     judge_systems: Sequence[str] = (),

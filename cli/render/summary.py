@@ -10,7 +10,7 @@ from .evaluation import MOST_SYSTEMS
 from .measures import column_table, interval_text
 from .unscored import by_reason, what_asks_again
 
-AGREEMENT = ("accuracy", "agreement", "consistency", "coverage")
+AGREEMENT = ("accuracy", "agreement", "consistency", "mean of orders", "coverage")
 CORRELATION = ("pearson", "spearman", "kendall")
 Line = tuple[str, str, int, str]  # name, value, n, description
 

@@ -11,7 +11,7 @@ from sklearn import metrics
 
 from dicast.data import Judged
 from dicast.errors import DeclarationError
-from dicast.evaluation import Evaluation, evaluate, run_arrays
+from dicast.evaluation import Evaluation, compare, evaluate, run_arrays
 from dicast.evaluation.verdict_rules import NO_ANSWER, VerdictRules, merged
 from dicast.stats.resampling import proportion
 
@@ -180,3 +180,47 @@ def test_a_judge_that_guesses_is_at_chance_by_the_mean_of_the_orders() -> None:
     found = evaluated(run)
     assert value(found, "accuracy") == pytest.approx(0.25, abs=0.03)  # ties by the merge alone
     assert value(found, "mean of orders") == pytest.approx(0.5, abs=0.03)
+
+
+def test_compare_counts_by_halves_in_both_runs() -> None:
+    first, second = sample(60), sample(60)[::-1]
+    shuffled = [
+        judged.model_copy(update={"order_winners": other.order_winners, "winner": other.winner,
+                                  "consistent": other.consistent})
+        for judged, other in zip(first, second, strict=True)
+    ]  # fmt: skip
+    runs = {
+        rule: [run_arrays(side, rules=VerdictRules(rule)) for side in (first, shuffled)] for rule in ("half", "sum")
+    }
+    (half,) = compare([("one", runs["half"][0]), ("other", runs["half"][1])])
+    test = next(test for test in half.tests if test.name == "accuracy")
+    means = [value(evaluate(run, IDENTITY), "accuracy") for run in runs["half"]]
+    assert test.difference.value == pytest.approx(means[0] - means[1])
+    assert (test.difference.n, test.difference.groups) == (60, 20)
+    same = next(test for test in half.tests if test.name == "same verdict")
+    pairs = [
+        one.order_winners[order] == other.order_winners[order]
+        for one, other in zip(first, shuffled, strict=True) for order in ("ab", "ba")
+    ]  # fmt: skip
+    assert same.difference.value == pytest.approx(float(np.mean(pairs)))
+    assert same.difference.n == 60
+
+
+def test_unread_cases_are_losses_in_a_comparison_where_they_are_wrong() -> None:
+    read = distinct([pair("a", "a") for _ in range(20)])
+    unread = [unscored("a").model_copy(update={"case_id": judged.case_id}) for judged in read[:8]] + read[8:]
+    for unreadable, difference, n in (("out", 0.0, 12), ("wrong", 0.4, 20)):
+        rules = VerdictRules(None, unreadable)  # type: ignore[arg-type]
+        (found,) = compare([("one", run_arrays(read, rules=rules)), ("other", run_arrays(unread, rules=rules))])
+        test = next(test for test in found.tests if test.name == "accuracy")
+        assert test.difference.value == pytest.approx(difference)
+        assert test.difference.n == n
+
+
+def test_the_notices_name_half_read_cases_and_ties_of_the_merge() -> None:
+    run = distinct([*sample(30, ("a", "b")), orders("a", "a", None)])
+    half_read, ties = evaluated(run).notices
+    assert half_read == "1 case has an answer in one of the two orders only, which is the verdict there"
+    assert ties.endswith("compare the mean of orders, not the accuracy, with chance")
+    assert len(evaluated(run, merge="half").notices) == 1
+    assert evaluated(sample(30)).notices == ()

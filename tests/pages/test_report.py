@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from evaluated import comparison, disagreement, evaluation, gap, report, scores_alone, share
 
+import dicast
 from dicast.data import Case, Finding, Judged
 from dicast.errors import DeclarationError
 from dicast.evaluation.results import Evaluation, Measure
@@ -282,6 +283,28 @@ def test_the_first_run_leads_and_a_higher_one_is_named() -> None:
         "mine agrees with the human label on 66.3\u202f% of 540 labelled cases in 170 independent groups"
     )
     assert "other has the highest accuracy, 72.4\u202f%" in said
+
+
+def test_the_headline_of_labels_without_ties_is_the_mean_of_the_orders() -> None:
+    # 400 pairs: right in both orders 232, in one 116, in none 52; the sum is a tie in 116
+    orders = [("a", "a")] * 232 + [("a", "b")] * 58 + [("b", "a")] * 58 + [("b", "b")] * 52
+    rows: list[Any] = [
+        {"id": n, "prediction": ab, "prediction_swapped": ba, "label": "a"} for n, (ab, ba) in enumerate(orders)
+    ]
+    run = RunReport("guessing", dicast.evaluate(rows))
+    lead = lead_measure(run)
+    assert lead is not None
+    assert (lead.measure.name, lead.measure.value) == ("mean of orders", 0.725)
+    assert [baseline.name for baseline in lead.baselines] == ["chance"]
+    top = headline([run], lead)
+    assert (top.tone, top.words) == ("good", "Better than every baseline")
+    assert top.sentences[0].startswith(
+        "guessing agrees with the human label on 72.5\u202f%, in the mean of both orders"
+    )
+    assert "compare the mean of orders, not the accuracy, with chance" in " ".join(top.sentences)
+    halves = RunReport("guessing", dicast.evaluate(rows, merge="half"))
+    assert (measured := lead_measure(halves)) is not None
+    assert (measured.measure.name, measured.measure.value) == ("accuracy", 0.725)
 
 
 def test_the_headline_of_scores_is_a_correlation() -> None:
