@@ -1,7 +1,8 @@
 """Where runs meet: by case id, after checking that an id is the same case in each of them.
 
 A label, group, aspect, length or system that a run does not have is no difference: that of the other run counts. Labels
-of scores are equal to six digits, as tools round them.
+of scores are equal to six digits, as tools round them. Groups may have other names in another run, if the same cases are
+in one group.
 """
 
 import math
@@ -21,7 +22,7 @@ NamedRun = tuple[str, RunArrays]
 MOST_MIRRORED = 0.9  # of the differing cases: from here on the pairs of a run are exchanged
 ADVICE = {
     "label": "Which label is right cannot be known: give both runs the same labels",
-    "group": "Give both runs the same groups",
+    "group": "Other cases are in one group with it: give both runs the same groups",
     "aspect": "Give the cases of each aspect different ids",
     "texts": "Compare runs that judged the same texts",
 }
@@ -62,23 +63,39 @@ def check_same_cases(first: NamedRun, second: NamedRun) -> None:
     """Do nothing, or raise DataError where an id is not the same case in both runs."""
     ours, theirs = first[1].case_table.by_id, second[1].case_table.by_id
     shared = [(case, theirs[name]) for name, case in ours.items() if name in theirs]
-    differing = [(case, other, field) for case, other in shared if (field := different_field(case, other))]
+    regrouped = _regrouped(shared)
+    differing = [
+        (case, other, field)
+        for case, other in shared
+        if (field := different_field(case, other) or ("group" if case.id in regrouped else ""))
+    ]
     if differing:
         raise DataError(_refusal(first, second, differing, len(shared)))
 
 
 def different_field(case: CaseRecord, other: CaseRecord) -> str:
-    """The first field in which two runs differ on a case, or an empty text."""
+    """The first field but the group in which two runs differ on a case, or an empty text."""
     if case.digest and case.digest == other.digest:
         return ""
     if not _same_label(case.label, other.label):
         return "label"
-    for field in ("aspect", "lengths", "systems", "group"):
+    for field in ("aspect", "lengths", "systems"):
         value, theirs = getattr(case, field), getattr(other, field)
         if value and theirs and value != theirs:
             return field
     both_labelled = (case.label is None) == (other.label is None) and case.has_votes == other.has_votes
     return "texts" if case.digest and other.digest and both_labelled else ""
+
+
+def _regrouped(shared: Sequence[tuple[CaseRecord, CaseRecord]]) -> set[str]:
+    """The ids of cases that share a group with other cases in one run than in the other, whatever its name."""
+    forward, backward, ids = dict[str, str](), dict[str, str](), set[str]()
+    for case, other in shared:
+        if case.group and other.group and (not case.digest or case.digest != other.digest):
+            ours, theirs = forward.setdefault(case.group, other.group), backward.setdefault(other.group, case.group)
+            if (ours, theirs) != (other.group, case.group):
+                ids.add(case.id)
+    return ids
 
 
 def _same_label(label: LabelValue, other: LabelValue) -> bool:

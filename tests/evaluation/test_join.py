@@ -127,7 +127,7 @@ def test_reversed_lengths_show_an_exchange_where_labels_tie(tmp_path: Path) -> N
     ("field", "ours", "theirs", "advice"),
     [
         ("label", "a", "tie", "Which label is right cannot be known: give both runs the same labels, or leave"),
-        ("group", "p1", "p2", "Give both runs the same groups"),
+        ("group", "p1", "p2", "Other cases are in one group with it: give both runs the same groups"),
         ("lengths", [1, 2], [1, 3], "Compare runs that judged the same texts"),
     ],
 )
@@ -143,6 +143,16 @@ def test_a_difference_is_refused_with_places_values_and_count(
     assert f"case '3' has {field} {json.dumps(ours)} in {runs[0]} line 4 and {field} {json.dumps(theirs)} in" in message
     assert f"{runs[1]} line 2; 2 of 5 shared cases differ ({field} 2). " in message
     assert advice in message
+
+
+def test_groups_may_have_other_names() -> None:
+    ours = verdicts(("1", "a", "a"), ("2", "b", "a"), group="p1") + verdicts(("3", "a", "a"), group="p2")
+    theirs = verdicts(("1", "a", "a"), ("2", "b", "a"), group="x") + verdicts(("3", "a", "a"), group="y")
+    joined = join([("ours", run_arrays(ours)), ("theirs", run_arrays(theirs))])
+    assert [run.group.tolist() for run in joined.runs] == [[0, 0, 1], [0, 0, 1]]
+    moved = verdicts(("1", "a", "a"), group="x") + verdicts(("2", "b", "a"), ("3", "a", "a"), group="y")
+    with pytest.raises(DataError, match='case \'2\' has group "p1" in ours and group "y" in moved; 2 of 3'):
+        join([("ours", run_arrays(ours)), ("moved", run_arrays(moved))])
 
 
 def test_texts_that_differ_are_refused_by_their_digests() -> None:
