@@ -1,8 +1,8 @@
 """Where runs meet: by case id, after checking that an id is the same case in each of them.
 
 A label, group, aspect, length or system that a run does not have is no difference: that of the other run counts. Labels
-of scores are equal to six digits, as tools round them. Groups may have other names in another run, if they hold the same
-cases.
+of scores are equal to six digits, as tools round them. Groups may have other names in another run, if they hold the
+same cases.
 """
 
 import math
