@@ -111,6 +111,7 @@ def _print(result: "CompileRun", as_json: bool) -> int:
                 "result": compiled.result.model_dump(mode="json"),
                 "certificate": compiled.training["certificate"],
                 "withdrawn": compiled.training.get("withdrawn"),
+                "certifiable": compiled.certifiable.model_dump(mode="json"),
                 "spent": compiled.training["spent"],
             }
         )
@@ -121,6 +122,8 @@ def _print(result: "CompileRun", as_json: bool) -> int:
     render.say(compiled.result.summary)
     if compiled.certificate:
         render.say(compiled.certificate.summary())
+    elif compiled.certifiable.summary:
+        render.say(f"No certificate: {compiled.certifiable.summary}.")
     if compiled.result.threshold_check:
         render.say(compiled.result.threshold_check.summary())
     if compiled.result.withdrawal:

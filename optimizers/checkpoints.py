@@ -21,7 +21,7 @@ AGAIN = "Delete the file, and the step runs again."
 RESTORE = "Restore the file from a copy, or give another --out and keep this folder: its evidence/ holds the verdicts."
 FORMAT = 2  # of the files in a compilation's folder; another one is refused
 IDENTITY, SPENT = "compile.json", "spent.json"
-GROUPS, SPLIT = "groups", "split"  # steps
+GROUPS, SPLIT, CERTIFIABLE, CERTIFICATE = "groups", "split", "certifiable", "certificate"  # steps
 
 
 def _never(result: dict[str, Any]) -> bool:
@@ -55,7 +55,7 @@ class Checkpoints:
             raise RunError(f"{path}: field 'identity' is {shown(before)}. {RESTORE}")
         changed = next(differences(before, identity), None)
         if changed and not any(verdicts.stat().st_size for verdicts in folder.glob("evidence/*/verdicts.jsonl")):
-            for name in (SPLIT, GROUPS):
+            for name in (SPLIT, GROUPS, CERTIFIABLE):
                 (folder / f"{name}.json").unlink(missing_ok=True)
             write_whole(path, _lines({"format": FORMAT, "identity": identity}))
         elif changed:

@@ -4,7 +4,6 @@ Every step writes a file to the compilation's folder and its evidence to run fol
 little and the same call continues to the same judge. The test part is judged once, at the end.
 """
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,8 +16,9 @@ from ..errors import DeclarationError, Infrastructure, ModelError, NoTokenProbab
 from ..judging.judge import Judge
 from ..judging.judge_file import save
 from ..programs.baselines import Longer, Majority, ReviewerAverage
-from .certificates.certify import Certificate, certify, check, judge_evidence
-from .checkpoints import SPENT, Checkpoints
+from .certificates.certify import Certificate, check, judge_evidence
+from .certify_step import Certifiable, CertifyStep
+from .checkpoints import CERTIFICATE, SPENT, Checkpoints
 from .compile_folder import HEAD, LOOKS, read_json
 from .cost_account import CostAccount
 from .evidence import Evidence, Interrupted, ProgressCallbacks, identity, with_head, without_head
@@ -46,12 +46,14 @@ class Compiled:
 
     Attributes:
         certificate: None if nothing was to be certified, or the test part contradicts the certificate.
+        certifiable: what the labels can certify at all.
     """
 
     judge: Judge
     result: Result
     certificate: Certificate | None
     training: dict[str, Any]
+    certifiable: Certifiable
 
     def save(self, path: Path | str) -> None:
         """Write the judge file, with training record and certificate; see `judge_file.save`."""
@@ -132,6 +134,7 @@ class Compiler:
             recipe, self.objective, space, self.parts, int(baseline is not None), self.checkpoints, self.account,
             self.evidence, self.progress, workers,
         )  # fmt: skip
+        self.certify = CertifyStep(recipe, self.parts, self._certifiable, self.checkpoints, self.progress)
         self._best: Judge | None = None
         self._labels: HeadLabels | None = None  # of the head that was fitted last, which is the compiled judge's
 
@@ -143,15 +146,17 @@ class Compiler:
             BudgetSpent: before the test was done; the same call with a larger budget continues.
         """
         with self.account.session():
+            limits = self.certify.announce()
             variants = self._variants()
             final = variants[COMPILED]
-            certificate = self._certified(final)
+            certificate = self._certified(final, limits) if limits.part == "certify" else None
             tested = self._tested(variants, certificate)
+            certificate = self._certified(final, limits) if limits.part == "test" else certificate
         if tested.withdrawal:
             certificate = None
         if certificate is not None:
             final.threshold = certificate.threshold
-        return Compiled(final, tested, certificate, self._training(tested, certificate))
+        return Compiled(final, tested, certificate, self._training(tested, certificate), limits)
 
     def best_so_far(self) -> BestSoFar | None:
         """The judge of an interrupted compilation; None before its evidence was recorded."""
@@ -160,7 +165,7 @@ class Compiler:
     # the steps
 
     def _split(self) -> dict[str, list[Case]]:
-        proportions = self.recipe.parts.proportions(self._certifiable)
+        proportions = self.recipe.proportions(self._certifiable)
         parts, text = split_step(self.cases, proportions, self.recipe.seed, self.checkpoints)
         self.progress.step("split", text)
         return parts
@@ -226,25 +231,12 @@ class Compiler:
         self._best = with_head(judge, head)
         return self._best
 
-    def _certified(self, judge: Judge) -> Certificate | None:
-        part = self.parts.get("certify")
-        if not part:
+    def _certified(self, judge: Judge, limits: Certifiable) -> Certificate | None:
+        """The certificate; None where the labels can certify nothing, or no verdict has a certainty."""
+        if not (limits.possible or self.checkpoints.has(CERTIFICATE)):
             return None
-
-        sides = judge_evidence(self.evidence.with_head(judge, part, "certify"))
-        if all(map(math.isnan, sides[0])):
-            self.progress.step("certify", "left out: no verdict has a certainty")
-            return None
-
-        def certified() -> dict[str, Any]:
-            levels = {"risk": self.recipe.risk, "delta": self.recipe.delta}
-            return certify(*sides, groups=[case.split_key for case in part], **levels).model_dump(mode="json")
-
-        content = self.checkpoints.once("certificate", certified)
-        with self.checkpoints.reading("certificate"):
-            certificate = Certificate.model_validate(content)
-        self.progress.step("certify", certificate.summary())
-        return certificate
+        verdicts = self.evidence.with_head(judge, self.parts[limits.part], limits.part)
+        return self.certify.certificate(limits.part, verdicts)
 
     def _tested(self, variants: Mapping[str, Judge], certificate: Certificate | None) -> Result:
         part = self.parts["test"]
@@ -313,7 +305,7 @@ class Compiler:
 
     def _identity(self) -> dict[str, Any]:
         judge = {name: value for name, value in identity(self.judge).items() if name != "data"}
-        state, recipe = digest(identity(self.judge)), self.recipe.model_dump(mode="json")
+        state, recipe = digest(identity(self.judge)), self.recipe.identity()
         models = {"models": self.judge.resolved_models()}
         return {**judge, **models, "state": state, "cases": digest_of(self.cases), "recipe": recipe}
 

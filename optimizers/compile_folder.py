@@ -6,6 +6,7 @@ split.json         the ids of the labelled cases of each part
 head-*.json        a head that was fitted, one file for each judge that got one
 prompts.json       the prompt search
 structure.json     the structure search
+certifiable.json   what the labels can certify at all
 certificate.json   the certified threshold
 looks.json         earlier tests of the cases of the test part, and this one
 test.json          the judges on the test part; the last file: the compilation is complete
@@ -28,6 +29,7 @@ from ..judging.judge_file import JudgeFile, read
 from ..judging.registry import JUDGE_SUFFIX
 from ..parsing import parse_record, read_object
 from .certificates.certificate import Certificate
+from .certify_step import Certifiable
 from .checkpoints import FORMAT, GROUPS, IDENTITY, SPENT, other_format
 from .cost_account import TotalCost
 from .head.head_labels import HeadLabels
@@ -115,6 +117,7 @@ class Compilation:
     structure: StructureSearch | None = None
     no_budget: tuple[Search, ...] = ()
     certificate: Certificate | None = None
+    certifiable: Certifiable | None = None
     judge_path: Path | None = None
     judge_file: JudgeFile | None = None
 
@@ -164,6 +167,7 @@ def read_compilation(folder: Path) -> Compilation:
         structure=_parsed(folder / "structure.json", StructureSearch, structure) if "structure" in begun else None,
         no_budget=tuple(name for name, content in searches.items() if content and name not in begun),
         certificate=_record(folder / "certificate.json", Certificate),
+        certifiable=_record(folder / "certifiable.json", Certifiable),
         judge_path=judge_path,
         judge_file=judge_file,
     )

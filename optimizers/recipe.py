@@ -57,7 +57,11 @@ class Recipe(Record):
     """The steps of a compilation; everything has a default."""
 
     objective: str | None = Field(default=None, description="None: accuracy of pairs and choices, Spearman of texts")
-    parts: Parts = Field(default=Parts(), description="proportions of the labelled cases")
+    parts: Parts | None = Field(
+        default=None,
+        description="proportions of the labelled cases; None: the defaults without a certify part, whose proportion "
+        "goes to the test part, and the test part certifies",
+    )
     seed: Annotated[int, Field(ge=0, description="of splits, folds and searches")] = 0
     head: bool = Field(default=True, description="whether to fit a head: calibrated probabilities from the evidence")
     length: bool = Field(default=False, description="whether the head may use the length of texts")
@@ -96,6 +100,21 @@ class Recipe(Record):
     @classmethod
     def _named(cls, value: Any) -> Any:
         return {"judge": value} if isinstance(value, str) else value
+
+    def proportions(self, certify: bool) -> dict[str, float]:
+        """The proportion of each part, of sum 1.
+
+        Args:
+            certify: whether verdicts are right or wrong, so that they can be certified.
+        """
+        parts = self.parts or Parts()
+        if self.parts is None and certify:
+            parts = Parts(certify=0, test=parts.test + float(parts.certify))
+        return parts.proportions(certify)
+
+    def identity(self) -> dict[str, Any]:
+        """The recipe as JSON in the identity of a compilation; default parts as earlier versions wrote them."""
+        return self.model_dump(mode="json") | {"parts": (self.parts or Parts()).model_dump(mode="json")}
 
     def prompt_options(self, objective: str, workers: int, budget: Budget | None = None) -> "PromptOptions":
         """The options of the prompt search.

@@ -154,6 +154,8 @@ def _sections(compilation: Compilation, *, with_charts: bool) -> Iterator[Sectio
         check = compilation.result.threshold_check
         certificate.words += [compilation.certificate.summary(), *([check.summary()] if check else [])]
         certificate.words += filter(None, [compilation.result.withdrawal])
+    elif compilation.certifiable is not None:
+        certificate.words.append(f"No certificate: {compilation.certifiable.summary}.")
     if with_charts:
         test.charts += _named([_forest(compilation)])
         calibration.charts += _reliability(compilation)

@@ -169,6 +169,9 @@ class RiskCertificate(CertificateRecord):
 class Certificate(RiskCertificate):
     """A certified threshold of one judge, or the result that none could be certified."""
 
+    part: str | None = Field(
+        default=None, description="of a compilation: the part whose labels are the evidence; None: not known"
+    )
     threshold: float | None = Field(
         description="a verdict is accepted if its certainty is at or above; None: no threshold could be certified"
     )

@@ -136,7 +136,9 @@ def risk(certificate: Certificate, test: Sequence[CurvePoint]) -> Chart | None:
         test: the curve of the test part, on which no threshold was chosen.
     """
     points = [_curve_point(certificate, point) for point in certificate.curve if point.accepted]
-    others = sorted((point for point in test if point.accuracy.value is not None), key=lambda point: point.coverage)
+    apart = [] if certificate.part == "test" else [point for point in test if point.accuracy.value is not None]
+    others = sorted(apart, key=lambda point: point.coverage)
+    units = "cases" if certificate.n == certificate.cases else "groups"
     if len(points) < 2:
         return None
 
@@ -146,6 +148,7 @@ def risk(certificate: Certificate, test: Sequence[CurvePoint]) -> Chart | None:
 
         return draw(f"risk-{width:g}", (width, 340), paint, Margins(62, 76, 14, 42))
 
+    part = certificate.part or "certify"
     values = "; ".join(
         f"certainty {point.threshold:g}: coverage {format_value(point.coverage, 'percent')}, "
         f"disagreement {format_value(_disagreement(point), 'percent')}"
@@ -156,7 +159,7 @@ def risk(certificate: Certificate, test: Sequence[CurvePoint]) -> Chart | None:
         "Disagreement over coverage",
         drawing(WHOLE),
         f"{values}.",
-        f"Blue: the certify part, {certificate.n:,} cases; band: pointwise 95 % interval.{test_note}",
+        f"Blue: the {part} part, {certificate.n:,} {units}; band: pointwise 95 % interval.{test_note}",
         drawing(HALF),
     )
 

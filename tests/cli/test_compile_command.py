@@ -20,7 +20,7 @@ from dicast.signatures.direct import Prefer
 from dicast.testing import MockServer
 
 N = 200
-RECIPE = {"space": SPACE, "trials": 18, "head": False, "baseline": None, "risk": 0.3}
+RECIPE = {"space": SPACE, "trials": 18, "head": False, "baseline": None, "risk": 0.3, "parts": Parts().model_dump()}
 
 
 @pytest.fixture(autouse=True)

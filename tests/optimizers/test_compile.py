@@ -1,6 +1,7 @@
 """A whole compilation: its parts, its steps, what a stop leaves, and what the test part says."""
 
 import json
+import math
 import threading
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from dicast.judging.stage import Stage
 from dicast.optimizers.compile import Compiled, Compiler, TooFewLabels
 from dicast.optimizers.compile_folder import read_compilation
 from dicast.optimizers.evidence import Interrupted, ProgressCallbacks
-from dicast.optimizers.recipe import Recipe, read_recipe, recipe
+from dicast.optimizers.recipe import Parts, Recipe, read_recipe, recipe
 from dicast.pages.compile_headline import compile_answers
 from dicast.pages.compile_page import compilation_markdown
 from dicast.signatures.direct import Prefer
@@ -89,7 +90,7 @@ def test_reviewers_have_their_average_beside_the_judge(tmp_path: Path) -> None:
 
 
 def test_the_certificate_is_held_against_the_test_part(tmp_path: Path) -> None:
-    cases, given = worlds(800), Recipe(trials=0, baseline=None, risk=0.25)
+    cases, given = worlds(800), Recipe(trials=0, baseline=None, risk=0.25, parts=Parts())
     found = compiled(Leaning(), cases, tmp_path, given)
     assert found.certificate is not None
     assert found.certificate.threshold == found.judge.threshold is not None
@@ -98,12 +99,13 @@ def test_the_certificate_is_held_against_the_test_part(tmp_path: Path) -> None:
     assert (kept.risk, kept.n, kept.holds) == (0.25, 280, True)
     sure = [found.judge(case).status for case in Compiler(Leaning(), cases, tmp_path, given).parts["test"]]
     assert sure.count("scored") == kept.accepted < 280
-    none = compiled(Leaning(), worlds(100, random_labels=True), tmp_path / "none")
+    given = Recipe(trials=0, baseline=None, risk=0.25, parts=Parts())
+    none = compiled(Leaning(), worlds(100, random_labels=True), tmp_path / "none", given)
     assert (none.certificate is not None, none.judge.threshold, none.result.threshold_check) == (True, None, None)
 
 
 def test_a_certificate_that_the_test_part_contradicts_is_withdrawn(tmp_path: Path) -> None:
-    cases, given = worlds(800), Recipe(trials=0, baseline=None, risk=0.25)
+    cases, given = worlds(800), Recipe(trials=0, baseline=None, risk=0.25, parts=Parts())
     found = compiled(Leaning(), cases, tmp_path, given)
     assert found.result.withdrawal == ""
     content = json.loads((tmp_path / "test.json").read_text())
@@ -131,7 +133,7 @@ def test_every_trial_is_told(tmp_path: Path) -> None:
     )
     trials = [words for name, words in told if name == "structure" and words.startswith("trial ")]
     assert len(trials) == 5
-    assert trials[0] == "trial 0: 0.667, 2.0 calls: care=plain, votes=1, order=both"
+    assert trials[0] == "trial 0: 0.650, 2.0 calls: care=plain, votes=1, order=both"
 
 
 def test_structure_is_searched_and_taken(tmp_path: Path) -> None:
@@ -209,6 +211,53 @@ def test_random_labels_give_no_gain_in_95_percent_of_200_runs(tmp_path: Path) ->
     assert abs(np.mean([value for value, *_ in found])) < 3 * np.std([value for value, *_ in found]) / np.sqrt(200)
 
 
+def test_by_default_the_test_part_certifies_and_no_part_is_set_aside(tmp_path: Path) -> None:
+    lines: list[tuple[str, str]] = []
+    given = Recipe(trials=0, baseline=None, risk=0.25)
+    progress = ProgressCallbacks(lambda name, text: lines.append((name, text)))
+    result = compiled(Leaning(), worlds(400), tmp_path, given, progress=progress)
+    assert result.training["parts"] == {"train": 140, "select": 60, "test": 200}
+    assert [name for name, _ in lines][:3] == ["split", "certify", "head"]
+    assert lines[1][1] == (
+        "a certificate of 25 % at 95 % takes 11 groups with accepted verdicts if none has an error, 65 for an 80 % "
+        "chance at a disagreement of 12.5 %; the test part has 200 groups"
+    )
+    assert result.certificate is not None
+    assert (result.certificate.n, result.certificate.part) == (200, "test")
+    assert result.certificate.threshold == result.judge.threshold is not None
+    assert result.result.threshold_check is None
+    assert result.result.n == 200  # the test is of all verdicts, accepted or not
+
+
+def test_labels_that_can_certify_nothing_go_to_the_test_and_that_is_said_before_any_call(tmp_path: Path) -> None:
+    """20 groups of four: 10 % at 95 % takes 29 groups without an error."""
+    cases = [case.model_copy(update={"group": f"prompt {number // 4}"}) for number, case in enumerate(worlds(80))]
+    lines: list[tuple[str, str]] = []
+    judge = Leaning()
+    progress = ProgressCallbacks(lambda name, text: lines.append((name, f"{judge.calls} calls: {text}")))
+    result = compiled(judge, cases, tmp_path, progress=progress)
+    assert "certify" not in result.training["parts"]
+    groups = len({case.group for case in cases if case.id in ids_of(tmp_path, "test")})
+    assert lines[1] == (
+        "certify",
+        f"0 calls: 20 groups of labels cannot certify 10 % at 95 %: the test part has {groups} of them, and at least "
+        f"29 are needed, {math.ceil(29 * 20 / groups)} in all; no certificate is sought",
+    )
+    assert result.certificate is None
+    assert not result.certifiable.possible
+    assert result.training["certificate"] is None
+
+
+def test_a_certify_part_that_the_recipe_sets_aside_certifies_alone(tmp_path: Path) -> None:
+    result = compiled(Leaning(), worlds(400), tmp_path, Recipe(trials=0, baseline=None, risk=0.25, parts=Parts()))
+    assert result.certificate is not None
+    assert (result.certificate.n, result.certificate.part) == (60, "certify")
+
+
+def ids_of(folder: Path, part: str) -> set[str]:
+    return set(json.loads((folder / "split.json").read_text())[part])
+
+
 # recipes
 
 
@@ -217,11 +266,11 @@ def test_a_recipe_is_read_and_changed(tmp_path: Path) -> None:
     path.write_text("objective: kappa\nparts: {train: 0.5, select: 0.1, certify: 0, test: 0.4}\ntrials: 3\n")
     found = read_recipe(path, trials=5)
     assert (found.objective, found.trials) == ("kappa", 5)
-    assert found.parts.proportions(certify=True) == {"train": 0.5, "select": 0.1, "test": 0.4}
+    assert found.proportions(certify=True) == {"train": 0.5, "select": 0.1, "test": 0.4}
 
 
 def test_where_nothing_can_be_certified_the_other_parts_share_its_cases() -> None:
-    shares = Recipe().parts.proportions(certify=False)
+    shares = Recipe().proportions(certify=False)
     assert shares == pytest.approx({"train": 0.35 / 0.85, "select": 0.15 / 0.85, "test": 0.35 / 0.85})
 
 

@@ -12,10 +12,11 @@ from dicast.data import Case, Verdict
 from dicast.errors import Infrastructure
 from dicast.optimizers.compile import Compiled, Compiler
 from dicast.optimizers.evidence import Incomplete, ProgressCallbacks
-from dicast.optimizers.recipe import Recipe
+from dicast.optimizers.recipe import Parts, Recipe
 
 pytestmark = pytest.mark.fault
 CASES = known_cases(120)
+RECIPE = Recipe(trials=0, baseline=None, risk=0.4, parts=Parts())
 
 
 class Served(Known):
@@ -38,7 +39,7 @@ def compiled(folder: Path, fails: Callable[[str, int], bool]) -> tuple[Compiled,
     lines: list[str] = []
     Served.asked, Served.fails = {}, staticmethod(fails)
     progress = ProgressCallbacks(step=lambda name, text: lines.append(f"{name}: {text}"))
-    compiler = Compiler(Served(), CASES, folder, Recipe(trials=0, baseline=None), progress=progress, workers=1)
+    compiler = Compiler(Served(), CASES, folder, RECIPE, progress=progress, workers=1)
     return compiler.run(), lines
 
 
@@ -68,7 +69,8 @@ def test_a_part_of_which_many_failed_ends_it_and_the_next_run_gives_what_no_faul
     with pytest.raises(Incomplete, match=rf"{len(lost)} of \d+ cases failed .* 503.* Run again"):
         compiled(tmp_path, lambda case, times: case in lost)
     finished = {"train": (), "certify": ("head",), "test": ("head", "certificate.json")}[part]
-    assert {name.split("-")[0] for name in results(tmp_path)} == {"compile.json", "split.json", *finished}
+    begun = {"compile.json", "groups.json", "split.json", "certifiable.json"}
+    assert {name.split("-")[0] for name in results(tmp_path)} == {*begun, *finished}
     compiled(tmp_path, lambda case, times: False)
     later = {"train": {"certify", "test"}, "certify": {"test"}}.get(part, set())
     assert set(Served.asked) == lost | {case for name in later for case in parts(whole)[name]}

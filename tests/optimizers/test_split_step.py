@@ -69,7 +69,7 @@ def test_intervals_take_joined_groups_and_evidence_keeps_those_of_the_user(tmp_p
 def test_a_folder_of_an_earlier_version_continues_with_its_split(tmp_path: Path) -> None:
     cases = copied(150)
     old, _ = steps(cases, tmp_path / "old")
-    parts = split(cases, parts=PLAIN.parts.proportions(certify=True), seed=0, join=False)
+    parts = split(cases, parts=PLAIN.proportions(certify=True), seed=0, join=False)
     ids = {name: [case.id for case in part] for name, part in parts.items()}
     for path in (tmp_path / "old").glob("*"):
         if path.name not in {"compile.json", "split.json"} and path.is_file():
@@ -94,7 +94,7 @@ def test_a_folder_that_is_continued_keeps_its_joined_groups(tmp_path: Path) -> N
 def test_cases_without_equal_texts_are_split_as_before(tmp_path: Path) -> None:
     cases = worlds(120)
     compiler, lines = steps(cases, tmp_path)
-    before = split(cases, parts=PLAIN.parts.proportions(certify=True), seed=0, join=False)
+    before = split(cases, parts=PLAIN.proportions(certify=True), seed=0, join=False)
     assert compiler.parts == before
     assert "joined" not in lines[0]
 

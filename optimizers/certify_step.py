@@ -1,0 +1,110 @@
+"""The certify step of a compilation: which labels are its evidence, what they can certify at all, and the certificate.
+
+Evidence are verdicts of the final judge on cases that nothing before was fitted to, searched or chosen on: the certify
+part, if the recipe sets one aside; else the test part. The test part is judged once, and two questions are asked of it,
+each with its own error: is the compiled judge better, and from which certainty on may it decide. Nothing that the
+first answer depends on is changed by the second: the tests are of all verdicts, accepted or not.
+
+Whether these labels can certify anything is known before any call: with n groups none of which has an error, the
+p-value is (1 - risk)^n.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import Field
+
+from ..data import Case, Judged
+from ..data.case import Record
+from .certificates.certificate import Certificate
+from .certificates.certify import certify, judge_evidence
+from .certificates.fixed_sequence_test import accepted_needed
+from .certificates.wording import percent
+from .checkpoints import CERTIFIABLE, CERTIFICATE, Checkpoints
+from .evidence import ProgressCallbacks
+from .recipe import Recipe
+
+
+class Certifiable(Record):
+    """What the labels of a compilation can certify at all, known before any call."""
+
+    part: str = Field(default="", description="the part whose labels are the evidence; empty: none was requested")
+    groups: int = Field(default=0, description="independent groups of labelled cases in it")
+    least: int | None = Field(
+        default=None, description="groups with an accepted verdict, and without an error, that a certificate takes"
+    )
+    summary: str = Field(default="", description="the sentence that a user reads; empty: no certificate was requested")
+
+    @property
+    def possible(self) -> bool:
+        return self.least is not None and self.groups >= self.least
+
+
+def certifiable(recipe: Recipe, parts: Mapping[str, Sequence[Case]], *, has_verdicts: bool) -> Certifiable:
+    """What the labels of these parts can certify.
+
+    Args:
+        has_verdicts: whether verdicts are right or wrong: scores of single texts are not.
+    """
+    part = "certify" if parts.get("certify") else "test"
+    if not has_verdicts or (part == "test" and recipe.parts is not None):
+        return Certifiable()
+    groups = len({case.split_key for case in parts[part]})
+    least = accepted_needed(0.0, risk=recipe.risk, delta=recipe.delta)
+    claim = f"{percent(recipe.risk)} at {percent(1 - recipe.delta)}"
+    if least is not None and groups >= least:
+        half = accepted_needed(recipe.risk / 2, risk=recipe.risk, delta=recipe.delta)
+        more = f", {half:,} for an 80 % chance at a disagreement of {percent(recipe.risk / 2)}" if half else ""
+        takes = f"takes {least:,} groups with accepted verdicts if none has an error{more}"
+        summary = f"a certificate of {claim} {takes}; the {part} part has {groups:,} groups"
+    else:
+        total = len({case.split_key for cases in parts.values() for case in cases})
+        needed = f"at least {least:,} are needed, {math.ceil(least * total / groups):,} in all" if least else ""
+        summary = (
+            f"{total:,} groups of labels cannot certify {claim}: the {part} part has {groups:,} of them, and "
+            f"{needed or '5,000 are too few'}; no certificate is sought"
+        )
+    return Certifiable(part=part, groups=groups, least=least, summary=summary)
+
+
+@dataclass(frozen=True)
+class CertifyStep:
+    """The certify step of one compilation."""
+
+    recipe: Recipe
+    parts: Mapping[str, Sequence[Case]]
+    has_verdicts: bool
+    checkpoints: Checkpoints
+    progress: ProgressCallbacks
+
+    def announce(self) -> Certifiable:
+        """What the labels can certify at all, reported before any call."""
+        limits = certifiable(self.recipe, self.parts, has_verdicts=self.has_verdicts)
+        if limits.summary:
+            self.checkpoints.once(CERTIFIABLE, lambda: limits.model_dump(mode="json"))
+            self.progress.step("certify", limits.summary)
+        return limits
+
+    def certificate(self, part: str, verdicts: Sequence[Judged]) -> Certificate | None:
+        """The certificate of the judge's verdicts on this part; None if none has a certainty."""
+        sides = judge_evidence(verdicts)
+        if all(map(math.isnan, sides[0])):
+            self.progress.step("certify", "left out: no verdict has a certainty")
+            return None
+
+        def certified() -> dict[str, Any]:
+            result = certify(
+                *sides,
+                risk=self.recipe.risk,
+                delta=self.recipe.delta,
+                groups=[case.split_key for case in self.parts[part]],
+            )
+            return result.model_copy(update={"part": part}).model_dump(mode="json")
+
+        content = self.checkpoints.once(CERTIFICATE, certified)
+        with self.checkpoints.reading(CERTIFICATE):
+            certificate = Certificate.model_validate(content)
+        self.progress.step("certify", certificate.summary())
+        return certificate
