@@ -1,7 +1,7 @@
 """Published figures of judges that were asked in both orders, as `dicast evaluate` gives them.
 
-The counts are of the released verdicts: label, verdict, verdict with the texts exchanged (in the row's own letters; "t" is
-a tie, "-" no answer). Set DICAST_RECORDED, or DICAST_DATA with `recorded` beside it, for the tests on recorded verdicts.
+The counts are of the released verdicts: label, verdict, verdict with the texts exchanged, in the row's own letters ("t"
+is a tie, "-" no answer). The recorded verdicts are in DICAST_RECORDED, or in `recorded` beside DICAST_DATA.
 """
 
 import json
