@@ -140,9 +140,15 @@ class Evidence:
                 if self.progress.on_verdict is not None:
                     self.progress.on_verdict(judged)
 
-            asked = [self.as_read.get(case.id, case) for case in cases]
+            cases_as_read = [self.as_read.get(case.id, case) for case in cases]
             recorded = record(
-                judge, asked, folder, self.workers, retried=retried, on_verdict=on_verdict, stop=self.progress.stop
+                judge,
+                cases_as_read,
+                folder,
+                self.workers,
+                retried=retried,
+                on_verdict=on_verdict,
+                stop=self.progress.stop,
             )
         if len(recorded) < len(cases):
             raise Interrupted

@@ -74,5 +74,7 @@ def test_check_says_how_many_cases_share_texts(tmp_path: Path) -> None:
     again = [
         pair(n, rows[n].query + " ").model_copy(update={"id": f"again {n}", "group": f"second {n}"}) for n in range(4)
     ]
-    *_, item = dicast.check(cases=[*rows, *again])
+    items = dicast.check(cases=[*rows, *again])
+    assert isinstance(items, tuple)
+    item = items[-1]
     assert "; 8 of 34 cases joined by equal texts" in item.text
