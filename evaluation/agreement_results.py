@@ -11,7 +11,7 @@ class TwoJudges(Record):
 
     first: str = Field(description="name of a judge")
     second: str = Field(description="name of another judge")
-    measures: tuple[Measure, ...] = Field(description="agreement and kappa of verdicts; spearman and alpha of scores")
+    measures: tuple[Measure, ...] = Field(description="same verdict and kappa of verdicts; spearman of scores")
 
 
 class JudgeRow(Record):

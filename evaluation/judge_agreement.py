@@ -1,9 +1,9 @@
 """How far judges agree with each other, without any human label.
 
-agreement  the proportion of cases on which two judges name the same winner
-kappa      of two judges: Cohen 1960; of all the mean over pairs (Light 1971, Psychological Bulletin 76)
-spearman   of two judges' scores; of all the mean over pairs
-alpha      of all judges together: Krippendorff 2011, nominal for verdicts, interval for scores
+same verdict  the proportion of cases on which two judges name the same winner
+kappa         of two judges: Cohen 1960; of all the mean over pairs (Light 1971, Psychological Bulletin 76)
+spearman      of two judges' scores; of all the mean over pairs
+alpha         of all judges together: Krippendorff 2011, nominal for verdicts, interval for scores
 
 All figures are of the cases that every judge scored, so that they can be compared. Texts judged on several aspects have
 each figure by aspect, and their mean. Intervals resample whole groups. Agreement is not accuracy: judges of one family
@@ -131,7 +131,7 @@ def _of_all(figures: _Figures, rows: Rows, pairs: Sequence[tuple[int, int]]) -> 
     return (
         figures.alpha(rows),
         figures.mean_pair(rows, pairs, "kappa", "Cohen's kappa" + of_pairs),
-        figures.equal(rows, pairs, "agreement", "two judges name the same winner" + of_pairs),
+        figures.equal(rows, pairs, "same verdict", "two judges name the same winner" + of_pairs),
     )
 
 
@@ -139,7 +139,7 @@ def _of_pair(figures: _Figures, first: int, second: int) -> tuple[Measure, ...]:
     if figures.table.of_scores:
         return (figures.pair(first, second),)
     words = "both name the same winner"
-    return figures.equal(figures.everything(), [(first, second)], "agreement", words), figures.pair(first, second)
+    return figures.equal(figures.everything(), [(first, second)], "same verdict", words), figures.pair(first, second)
 
 
 def _row(figures: _Figures, judge: int, far: Estimate | None) -> JudgeRow:

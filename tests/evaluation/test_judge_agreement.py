@@ -69,7 +69,7 @@ def test_verdicts_agree_as_other_libraries_say(tmp_path: Path) -> None:
         without
     )
     equal = np.mean(np.array(answers[0]) == np.array(answers[1]))
-    assert measure(result.pairs[0].measures, "agreement").value == pytest.approx(equal)
+    assert measure(result.pairs[0].measures, "same verdict").value == pytest.approx(equal)
     for found in (*result.measures, *(found for pair in result.pairs for found in pair.measures)):
         assert found.low is not None
         assert found.high is not None
@@ -130,7 +130,7 @@ def test_whole_groups_widen_the_intervals(tmp_path: Path) -> None:
     grouped, single = dicast.agreement(files(tmp_path, answers, group=groups)), dicast.agreement(
         files(tmp_path / "one", answers)
     )  # fmt: skip
-    for name in ("alpha", "kappa", "agreement"):
+    for name in ("alpha", "kappa", "same verdict"):
         wide, narrow = measure(grouped.measures, name), measure(single.measures, name)
         assert wide.value == narrow.value
         assert wide.high - wide.low > 1.7 * (narrow.high - narrow.low)  # type: ignore[operator]
@@ -148,7 +148,7 @@ def test_neither_the_order_of_runs_nor_of_rows_changes_a_figure(tmp_path: Path) 
     paths = files(tmp_path, answers, group=[f"p{row // 4}" for row in range(80)])
     result = dicast.agreement(paths)
     turned = dicast.agreement(paths[::-1])
-    for name in ("alpha", "kappa", "agreement"):
+    for name in ("alpha", "kappa", "same verdict"):
         assert measure(turned.measures, name).value == pytest.approx(measure(result.measures, name).value)
     assert sorted(filter(None, values(turned, "kappa"))) == pytest.approx(sorted(filter(None, values(result, "kappa"))))
     lines = Path(paths[0]).read_text().splitlines(keepends=True)
@@ -208,7 +208,7 @@ def test_one_judge_that_always_answers_the_same_has_no_chance_corrected_agreemen
     result = dicast.agreement(files(tmp_path, [["a"] * 20, ["a"] * 20]))
     found = measure(result.measures, "kappa")
     assert (found.value, found.note) == (None, "not defined on these cases")
-    assert measure(result.measures, "agreement").value == 1
+    assert measure(result.measures, "same verdict").value == 1
 
 
 def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
