@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..data import Judged, Scores, Usage, Winner
 from ..data.case import Label
+from ..errors import DataError
 from ..stats.agreement import ratio
 from .attribute_arrays import AttributeArrays, AttributeCoder
 from .case_table import CaseRecord, CaseTable
@@ -253,6 +254,12 @@ def run_arrays(
 
 
 def _row(judged: Judged) -> dict[str, Any]:
+    sides = {type(value) for value in (judged.winner, judged.human_winner) if value not in (None, "tie")}
+    if len(sides) > 1:
+        raise DataError(
+            f"verdicts: case {judged.case_id!r}: the winner is {judged.winner!r}, the label {judged.human_winner!r}. Give "
+            "both as letters, or both as indexes."
+        )
     human_scores = judged.label.values if isinstance(judged.label, Scores) else ()
     single = judged.winner is None and judged.scores is not None and len(judged.scores) == 1
     scored = [finding for finding in judged.findings if finding.scores]
