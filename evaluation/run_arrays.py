@@ -257,8 +257,8 @@ def _row(judged: Judged) -> dict[str, Any]:
     sides = {type(value) for value in (judged.winner, judged.human_winner) if value not in (None, "tie")}
     if len(sides) > 1:
         raise DataError(
-            f"verdicts: case {judged.case_id!r}: the winner is {judged.winner!r}, the label {judged.human_winner!r}. Give "
-            "both as letters, or both as indexes."
+            f"verdicts: case {judged.case_id!r}: the winner is {judged.winner!r}, the label {judged.human_winner!r}. "
+            "Give both as letters, or both as indexes."
         )
     human_scores = judged.label.values if isinstance(judged.label, Scores) else ()
     single = judged.winner is None and judged.scores is not None and len(judged.scores) == 1
