@@ -27,8 +27,8 @@ ALPHA = 0.05
 FEWEST_CASES = 10  # of a value, and of all others, for a test
 FEWEST_GROUPS = 3
 NO_VALUE = "(none)"
-TOO_FEW = f"not tested: fewer than {FEWEST_CASES} cases or {FEWEST_GROUPS} groups here or elsewhere"
-NO_TEST = "not tested: the figure is not defined on enough groups"
+TOO_FEW = f"no test of fewer than {FEWEST_CASES} cases or {FEWEST_GROUPS} groups"
+NO_TEST = "no test: too little varies between the groups"
 ASPECT = "aspect"
 
 
@@ -192,10 +192,11 @@ def _summary(tables: Sequence[SubgroupTable]) -> str:
     different = [(field, row) for field, row in tested if row.p_holm is not None and row.p_holm <= ALPHA]
     below = sorted(filter(_is_below, different), key=lambda pair: _value(pair[1].figure))
     if not below:
-        least = min(row.p_holm or 0.0 for _, row in tested)
+        least = min((row.p_holm or 0.0 for field, row in tested if _is_below((field, row))), default=None)
+        p_value = "" if least is None else f" (least p {p_text(least)}, Holm)"
         above = ", ".join(f"{field}={row.value}" for field, row in different)
         above = f"; above them: {above}" if above else ""
-        return f"No value of {fields} is shown to be below the other cases (least p {p_text(least)}, Holm){above}"
+        return f"No value of {fields} is shown to be below the other cases{p_value}{above}"
     (field, row), *more = below
     others = f"; also below: {', '.join(f'{field}={row.value}' for field, row in more)}" if more else ""
     distance = f"{-_value(row.difference):.3f} below the other cases"
