@@ -25,7 +25,7 @@ WORST_FIRST = (FAIL, INCONCLUSIVE, 0)
     help="Another run over the same cases: paired tests. May be given more than once.",
 )
 @options.measuring_options
-@click.option("--cases", "cases_source", help="For --texts: where the texts are, if outside of this project.")
+@click.option("--cases", "cases_source", help="For --texts and --by: where the cases are, if outside of this project.")
 @options.data_option
 @click.option(
     "--require",

@@ -89,8 +89,8 @@ def divided(run: RunArrays, part: RunArrays, field: str) -> Division:
 
 
 NO_FIELD = (
-    "It has none: fields are the aspect, and short columns of the cases that are no other field. A run folder of an "
-    "earlier version has none; judge again with another --out (answers that are stored cost nothing)."
+    "It has none: fields are the aspect, and columns of the cases that are no other field and hold short values. "
+    "--cases FILE names other cases with the same ids."
 )
 
 

@@ -18,6 +18,7 @@ from ..evaluation.verdict_rules import Merge, Unreadable, VerdictRules
 from ..parsing import parse_record_json
 from .branch_ablation import sweep
 from .case_source import CaseSource, json_row, rows_of
+from .run_attributes import arrays_with_fields
 from .run_results import AnyRun, Run, check_rows, check_seed, check_where, identity_of_rules, open_run
 from .run_texts import named_source, texts_of
 
@@ -45,7 +46,7 @@ def evaluate(
         threshold: the certainty from which a verdict counts as sure.
         judge_systems: systems that are the judge itself, for self-preference.
         texts: measures of generated against written texts, as in "bleu,rouge,bertscore=MODEL".
-        cases: for `texts`: where the cases are, if not where the run read them in this project.
+        cases: for `texts` and `by`: where the cases are, if not where the run read them in this project.
         seed: of everything that is resampled.
         where: of verdicts of another tool, only rows whose fields have these values.
         by: fields of the cases, as in ("subset", "language"): the main figure of each value, and where it is lowest.
@@ -73,7 +74,9 @@ def evaluate(
         check_where([run])
     check_rows(run)
     _check_systems(run, judge_systems)
-    evaluation = evaluate_arrays(run.arrays_by(rules), run.identity_by(rules), **options)
+    named = None if cases is None else named_source(cases)
+    arrays = arrays_with_fields(run, run.arrays_by(rules), by, named)
+    evaluation = evaluate_arrays(arrays, run.identity_by(rules), **options)
     if not evaluation.cases:
         raise RunError(f"{run.path}: holds no verdict. Run dicast judge --out {run.path} first.")
     if texts:

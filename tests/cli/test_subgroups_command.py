@@ -98,3 +98,22 @@ def test_a_subgroup_decides_the_exit_code(
     requirement = f"accuracy[subset={value}]>=0.6"
     assert run(["evaluate", str(verdicts), "--require", requirement]) == code
     assert f"accuracy[subset={value}] >= 0.6: " in capsys.readouterr().out
+
+
+def test_a_column_that_was_added_later_is_read_from_the_cases(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As for runs of earlier versions, whose verdicts have no attributes."""
+    monkeypatch.chdir(tmp_path)
+    rows: list[dict[str, Any]] = [
+        {"id": str(n), "query": f"q{n}", "response_a": "long" * (n % 4), "response_b": "short", "label": "a"}
+        for n in range(40)
+    ]
+    cases = tmp_path / "pairs.jsonl"
+    cases.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run(["judge", "--judge", "longer", "--cases", "pairs.jsonl", "--out", "runs/longer"]) == 0
+    assert run(["evaluate", "runs/longer", "--by", "source"]) == 3
+    assert "the run has no such field. It has none" in capsys.readouterr().err
+    cases.write_text("".join(json.dumps(row | {"source": "xy"[n % 2]}) + "\n" for n, row in enumerate(rows)))
+    (table,) = evaluated(Path("runs/longer"), capsys, "--by", "source")["subgroups"]["tables"]
+    assert [(row["value"], row["figure"]["n"]) for row in table["rows"]] == [("x", 20), ("y", 20)]

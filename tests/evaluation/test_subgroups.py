@@ -173,8 +173,8 @@ def test_a_field_that_divides_nothing_is_refused_with_those_that_do(field: str, 
     assert str(caught.value) == problem
 
 
-def test_runs_of_earlier_versions_say_why_they_have_no_field() -> None:
-    with pytest.raises(DeclarationError, match=r"A run folder of an earlier version has none; judge again"):
+def test_a_run_without_any_field_says_what_a_field_is() -> None:
+    with pytest.raises(DeclarationError, match=r"It has none: fields are the aspect, and columns of the cases"):
         by([Judged(case_id="1", winner="a", label=Winner(value="a"))])
 
 

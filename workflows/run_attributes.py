@@ -1,0 +1,34 @@
+"""The attributes of a run's cases, read again from the cases where the run does not have a field.
+
+A run of an earlier version has no attributes, and a column may be added to the cases after they were judged.
+"""
+
+from collections.abc import Sequence
+
+from ..evaluation import RunArrays, run_arrays
+from .case_source import CaseSource
+from .run_results import Run
+from .run_texts import texts_of
+
+
+def arrays_with_fields(run: Run, fields: Sequence[str], cases: CaseSource | None = None) -> RunArrays:
+    """The arrays of a run; with the attributes of the cases where the run lacks one of the fields.
+
+    Args:
+        fields: names of attributes.
+        cases: where the cases are, if not where the run read them in this project.
+
+    Raises:
+        DataError: the manifest names a place that only the user may name, or the cases cannot be read.
+    """
+    known = {*run.arrays.attributes.names, *run.arrays.attributes.too_many}
+    source = None if known.issuperset(fields) else texts_of(run.path, run.source, cases)
+    if source is None:
+        return run.arrays
+    ids = {judged.case_id for judged in run}
+    attributes = {case.id: case.attributes for case in source.cases() if case.id in ids}
+    verdicts = (
+        judged.model_copy(update={"attributes": judged.attributes | attributes.get(judged.case_id, {})})
+        for judged in run
+    )
+    return run_arrays(verdicts, run.arrays.score_scale, repeated=run.repeated, place=run.place)
