@@ -4,8 +4,10 @@ A run of an earlier version has no attributes, and a column may be added to the 
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from ..evaluation import RunArrays, run_arrays
+from ..evaluation import RunArrays
+from ..evaluation.attribute_arrays import AttributeCoder
 from .case_source import CaseSource
 from .run_results import Run
 from .run_texts import texts_of
@@ -27,8 +29,9 @@ def arrays_with_fields(run: Run, fields: Sequence[str], cases: CaseSource | None
         return run.arrays
     ids = {judged.case_id for judged in run}
     attributes = {case.id: case.attributes for case in source.cases() if case.id in ids}
-    verdicts = (
-        judged.model_copy(update={"attributes": judged.attributes | attributes.get(judged.case_id, {})})
-        for judged in run
-    )
-    return run_arrays(verdicts, run.arrays.score_scale, repeated=run.repeated, place=run.place)
+    coder, codes = AttributeCoder(), dict[str, tuple[int, ...]]()
+    for judged in run:
+        added = {"attributes": judged.attributes | attributes.get(judged.case_id, {})}
+        codes[judged.case_id] = coder.codes(judged.model_copy(update=added))
+    arrays = coder.arrays([codes[name] for name in run.arrays.ids], [codes[name] for name in sorted(codes)])
+    return replace(run.arrays, attributes=arrays)
