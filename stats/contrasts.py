@@ -11,26 +11,26 @@
                  with Welch's degrees of freedom (1947) of the effective numbers of groups, n^2 / sum m^2 - 1 for groups
                  of m cases.
 
-The errors take what groups with cases on both sides add to both. `benchmarks/subgroups.py` simulates worlds without a
-difference.
+The errors take what groups with cases on both sides add to both. Intervals are the tests turned round: the difference
+more or less the 95 % quantile of the exchanged distances, times the error. `benchmarks/subgroups.py` simulates worlds
+without a difference.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .resampling import CHUNK, Groups, group_codes, proportion, quantile
-from .two_samples import difference_interval
+from .group_exchange import dealt_anew, flipped, signs_of_groups
+from .resampling import Groups, group_codes, quantile
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-DEALS = 10_000  # of values to groups; fewer where there are more than 2,000 groups
-FEWEST_DEALS = 2_000
-DEALT_GROUPS = 20_000_000  # groups in all deals, at most
+DEALT = "permutation of whole groups"
+FLIPPED = "sign flips of whole groups"
 BLOCKS = 200  # more groups than these are left out some at a time
 
 
@@ -99,17 +99,49 @@ def proportion_contrasts(
     """
     values = np.asarray(hits, dtype=np.float64)
     numbers, count = group_codes(groups, len(values))
+    sides = [
+        tuple(_proportion_side(values[side], numbers[side], count) for side in (codes == value, codes != value))
+        for value in range(k)
+    ]
+    usable = [min(first.freedom, second.freedom) > 0 for first, second in sides]
+    references = _references(values, codes, usable, (numbers, count), seed)
+    test = DEALT if is_constant(codes, numbers) else FLIPPED
+    return [
+        _against(first.figure - second.figure, _error(first, second), reference, test)
+        for (first, second), reference in zip(sides, references, strict=True)
+    ]
+
+
+def _references(
+    values: Floats, codes: Codes, usable: list[bool], groups: tuple[NDArray[np.intp], int], seed: int
+) -> list[Floats | None]:
+    """For each value the distances over their errors without a difference; None where a side has no two groups."""
+    numbers, count = groups
+    if not any(usable):
+        return [None] * len(usable)
     if not is_constant(codes, numbers):
-        return _flipped(values, codes, k, numbers, count, seed)
-    p_values = _permutation(values, codes, k, numbers, count, seed)
-    contrasts = []
-    for value, p in enumerate(p_values.tolist()):
-        inside = codes == value
-        figure, others = (proportion(values[side] > 0, numbers[side]) for side in (inside, ~inside))
-        low, high = difference_interval(others, figure, 0.95)
-        low, high = (math.nan, math.nan) if math.isnan(p) else (low, high)
-        contrasts.append(Contrast(figure.value - others.value, low, high, p, "permutation of whole groups"))
-    return contrasts
+        signs = signs_of_groups(count, seed)
+        return [
+            flipped(values, codes == value, numbers, count, signs) if usable[value] else None
+            for value in range(len(usable))
+        ]
+    places = np.cumsum([0, *usable])  # values that cannot be tested are dealt as one, which is not looked at
+    merged = np.where(np.array(usable)[codes], places[codes], places[-1])
+    dealt = dealt_anew(values, merged, int(places[-1]), numbers, count, seed)
+    return [dealt[places[value]] if usable[value] else None for value in range(len(usable))]
+
+
+def _against(difference: float, error: float, reference: Floats | None, test: str) -> Contrast:
+    """The p-value by the reference, and the interval that holds 0 where p is above .05."""
+    if reference is None:
+        return Contrast(difference, math.nan, math.nan, math.nan, test)
+    distance = 0.0 if abs(difference) < 1e-12 else abs(difference) / error if error > 0 else math.inf
+    extreme, resamples = int(np.count_nonzero(reference >= distance * (1 - 1e-9))), len(reference)
+    allowed = int(0.05 * (resamples + 1)) - 1  # as many resamples lie beyond the interval's ends
+    quantile_of_distances = float(np.partition(reference, resamples - 1 - allowed)[resamples - 1 - allowed])
+    half = quantile_of_distances * (1 + 1e-9) * error if error > 0 else math.inf
+    low, high = max(-1.0, difference - half), min(1.0, difference + half)
+    return Contrast(difference, low, high, (1 + extreme) / (1 + resamples), test)
 
 
 def statistic_contrast(
@@ -137,20 +169,6 @@ def statistic_contrast(
     return _student(*sides)
 
 
-def _flipped(values: Floats, codes: Codes, k: int, numbers: NDArray[np.intp], count: int, seed: int) -> list[Contrast]:
-    """(k,) contrasts of proportions by sign flips of whole groups, with Student's intervals."""
-    signs = list(_signs(count, seed))
-    contrasts = []
-    for value in range(k):
-        sides = [_proportion_side(values[side], numbers[side], count) for side in (codes == value, codes != value)]
-        result = _student(*sides)
-        if not math.isnan(result.p):
-            p = _flip_p(abs(result.difference) / _error(*sides), values, codes == value, numbers, count, signs)
-            result = replace(result, p=p, test="sign flips of whole groups")
-        contrasts.append(result)
-    return contrasts
-
-
 def _proportion_side(hits: Floats, numbers: NDArray[np.intp], count: int) -> _Side:
     n, groups = len(hits), len(np.unique(numbers))
     figure, parts, unseen = float(hits.mean()) if n else math.nan, np.zeros(count), 0.0
@@ -161,41 +179,6 @@ def _proportion_side(hits: Floats, numbers: NDArray[np.intp], count: int) -> _Si
         sums = np.bincount(numbers, weights=hits - figure, minlength=count)
         parts = sums / n * math.sqrt(groups / (groups - 1))
     return _Side(figure, parts, unseen, _freedom(numbers, count))
-
-
-def _signs(count: int, seed: int) -> Iterator[NDArray[np.int8]]:
-    """Signs of groups, (some, count), in chunks."""
-    rng, left = np.random.default_rng(seed), _deals(count)
-    while left:
-        size = min(left, max(1, CHUNK // count))
-        yield 2 * rng.integers(2, size=(size, count), dtype=np.int8) - 1
-        left -= size
-
-
-def _flip_p(
-    seen: float, values: Floats, inside: Flags, numbers: NDArray[np.intp], count: int, signs: Sequence[NDArray[np.int8]]
-) -> float:
-    """The p-value of the distance of two means over its error, `seen`."""
-    residuals = values - values.mean()
-    sizes, sums, corrections = [], [], []
-    for side in (inside, ~inside):
-        sizes.append(np.bincount(numbers[side], minlength=count) / side.sum())
-        sums.append(np.bincount(numbers[side], weights=residuals[side], minlength=count) / side.sum())
-        groups = np.count_nonzero(sizes[-1])
-        corrections.append(math.sqrt(groups / (groups - 1)))
-    (x, y), (sum_x, sum_y) = (np.stack(sizes) * np.array(corrections)[:, None]), sums
-    apart = sum_x * corrections[0] - sum_y * corrections[1]
-    columns = np.stack([sum_x, sum_y, apart * x, apart * y], axis=1)
-    extreme = drawn = 0
-    for flips in signs:
-        first, second, with_x, with_y = (flips.astype(np.float64) @ columns).T
-        # sum over groups of (sign * apart - first * x + second * y)^2, where sign^2 = 1
-        square = apart @ apart + first**2 * (x @ x) + second**2 * (y @ y)
-        square += 2 * (second * with_y - first * with_x - first * second * (x @ y))
-        errors = np.sqrt(np.maximum(square, 0))
-        extreme += int(np.count_nonzero(np.abs(first - second) >= (seen - 1e-9) * errors))
-        drawn += len(flips)
-    return (1 + extreme) / (1 + drawn)
 
 
 def _freedom(numbers: NDArray[np.intp], count: int) -> float:
@@ -223,43 +206,3 @@ def _student(first: _Side, second: _Side) -> Contrast:
     half = quantile(0.95, freedom) * error
     p = float(2 * stdtr(freedom, -abs(difference) / error))
     return Contrast(difference, difference - half, difference + half, p, test)
-
-
-def _permutation(values: Floats, codes: Codes, k: int, numbers: NDArray[np.intp], count: int, seed: int) -> Floats:
-    """(k,) p-values; NaN where a side has fewer than two groups."""
-    sizes = np.bincount(numbers, minlength=count).astype(np.float64)
-    sums = np.bincount(numbers, weights=values, minlength=count)
-    of_group = np.zeros(count, dtype=np.int64)
-    of_group[numbers] = codes
-    moments = np.stack([np.ones(count), sizes, sums, sums * sums, sums * sizes, sizes * sizes], axis=1)
-    seen = np.array([_studentised(of_group[None] == value, moments)[0] for value in range(k)])
-    extreme, deals = np.zeros(k), _deals(count)
-    rng, done = np.random.default_rng(seed), 0
-    while done < deals:
-        size = min(deals - done, max(1, CHUNK // count))
-        dealt = rng.permuted(np.broadcast_to(of_group, (size, count)), axis=1)
-        for value in np.flatnonzero(~np.isnan(seen)):
-            extreme[value] += np.count_nonzero(_studentised(dealt == value, moments) >= seen[value] * (1 - 1e-9))
-        done += size
-    return np.where(np.isnan(seen), np.nan, (1 + extreme) / (1 + deals))
-
-
-def _deals(count: int) -> int:
-    return max(FEWEST_DEALS, min(DEALS, DEALT_GROUPS // count))
-
-
-def _studentised(chosen: Flags, moments: Floats) -> Floats:
-    """(deals,) the distance of the two means over its error; infinite where only the error is 0."""
-    first = chosen.astype(np.float64) @ moments
-    squares = np.zeros(len(first))
-    means = []
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for groups, n, total, total2, cross, n2 in (first.T, (moments.sum(axis=0) - first).T):
-            mean = total / n
-            residual = np.maximum(total2 - 2 * mean * cross + mean**2 * n2, 0)
-            squares += np.where(groups > 1, groups / (groups - 1), np.nan) * residual / n**2
-            means.append(mean)
-        apart = np.abs(means[0] - means[1])
-        apart[apart < 1e-12] = 0
-        squares[squares < 1e-24] = 0
-        return np.where(apart == 0, np.where(np.isnan(squares), np.nan, 0), apart / np.sqrt(squares))

@@ -13,25 +13,28 @@ from .run_results import Run
 from .run_texts import texts_of
 
 
-def arrays_with_fields(run: Run, fields: Sequence[str], cases: CaseSource | None = None) -> RunArrays:
-    """The arrays of a run; with the attributes of the cases where the run lacks one of the fields.
+def arrays_with_fields(
+    run: Run, arrays: RunArrays, fields: Sequence[str], cases: CaseSource | None = None
+) -> RunArrays:
+    """The arrays of a run; with the attributes of its cases where it lacks one of the fields.
 
     Args:
+        arrays: of the run.
         fields: names of attributes.
         cases: where the cases are, if not where the run read them in this project.
 
     Raises:
         DataError: the manifest names a place that only the user may name, or the cases cannot be read.
     """
-    known = {*run.arrays.attributes.names, *run.arrays.attributes.too_many}
+    known = {*arrays.attributes.names, *arrays.attributes.too_many}
     source = None if known.issuperset(fields) else texts_of(run.path, run.source, cases)
     if source is None:
-        return run.arrays
+        return arrays
     ids = {judged.case_id for judged in run}
     attributes = {case.id: case.attributes for case in source.cases() if case.id in ids}
     coder, codes = AttributeCoder(), dict[str, tuple[int, ...]]()
     for judged in run:
         added = {"attributes": judged.attributes | attributes.get(judged.case_id, {})}
         codes[judged.case_id] = coder.codes(judged.model_copy(update=added))
-    arrays = coder.arrays([codes[name] for name in run.arrays.ids], [codes[name] for name in sorted(codes)])
-    return replace(run.arrays, attributes=arrays)
+    coded = coder.arrays([codes[name] for name in arrays.ids], [codes[name] for name in sorted(codes)])
+    return replace(arrays, attributes=coded)

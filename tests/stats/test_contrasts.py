@@ -55,7 +55,7 @@ def test_the_error_of_mixed_groups_is_that_of_a_clustered_regression() -> None:
     variances = [fit.bse[0] ** 2 for fit in fits[1:]]
     freedom = 8 * sum(variances) ** 2 / sum(variance**2 for variance in variances)  # Welch's
     half = stats.t.ppf(0.975, freedom) * fits[0].bse[1] * math.sqrt(9 / 8)
-    contrast = proportion_contrasts(HITS, codes, 2, GROUPS)[0]
+    contrast = statistic_contrast(lambda rows: float(HITS[rows].mean()), codes == 0, GROUPS)
     assert contrast.difference == pytest.approx(fits[0].params[1])
     assert (contrast.low, contrast.high) == pytest.approx((contrast.difference - half, contrast.difference + half))
 
@@ -76,6 +76,18 @@ def test_wrong_verdicts_and_right_ones_have_the_same_p(codes: np.ndarray) -> Non
     ):
         assert one.difference == pytest.approx(-other.difference)
         assert one.p == pytest.approx(other.p)
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_the_interval_holds_0_where_the_test_does_not_reject(mixed: bool) -> None:
+    rng, rejected = np.random.default_rng(2), 0
+    for seed in range(60):
+        groups = np.repeat(np.arange(12), 3)
+        codes = rng.integers(2, size=36) if mixed else (groups < 6).astype(int)
+        contrast = proportion_contrasts(rng.random(36) < 0.35 + 0.3 * codes, codes, 2, groups, seed=seed)[1]
+        assert (contrast.p > 0.05) == (contrast.low <= 0 <= contrast.high)
+        rejected += contrast.p <= 0.05
+    assert 5 < rejected < 55  # both happen
 
 
 def test_a_value_without_any_hit_has_an_interval() -> None:
