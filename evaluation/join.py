@@ -75,8 +75,6 @@ def check_same_cases(first: NamedRun, second: NamedRun) -> None:
 
 def different_field(case: CaseRecord, other: CaseRecord) -> str:
     """The first field but the group in which two runs differ on a case, or an empty text."""
-    if case.digest and case.digest == other.digest:
-        return ""
     if not _same_label(case.label, other.label):
         return "label"
     for field in ("aspect", "lengths", "systems"):
@@ -84,7 +82,7 @@ def different_field(case: CaseRecord, other: CaseRecord) -> str:
         if value and theirs and value != theirs:
             return field
     both_labelled = (case.label is None) == (other.label is None) and case.has_votes == other.has_votes
-    return "texts" if case.digest and other.digest and both_labelled else ""
+    return "texts" if case.digest and other.digest and case.digest != other.digest and both_labelled else ""
 
 
 def _regrouped(shared: Sequence[tuple[CaseRecord, CaseRecord]]) -> set[str]:

@@ -166,6 +166,12 @@ def test_texts_that_differ_are_refused_by_their_digests() -> None:
     assert compare([("one", run_arrays(judged("x"))), ("two", run_arrays(judged("x")))])[0].cases == 1
 
 
+def test_a_label_that_was_edited_in_one_run_is_seen_beside_equal_digests() -> None:
+    ours, theirs = verdicts(("1", "a", "a"), case_digest="ab"), verdicts(("1", "a", "tie"), case_digest="ab")
+    with pytest.raises(DataError, match='case \'1\' has label "a" in ours and label "tie" in theirs'):
+        join([("ours", run_arrays(ours)), ("theirs", run_arrays(theirs))])
+
+
 def test_labels_and_groups_of_the_run_that_has_them_count_for_both() -> None:
     labelled = verdicts(("1", "a", "a"), ("2", "b", "a"), ("3", "a", "a"), group="p")
     unlabelled = verdicts(("1", "a", None), ("2", "a", None), ("3", "b", None))
