@@ -381,12 +381,12 @@ def of_sizes_that_matter(kind: str, rng: Rng, cases: Clusters, *, both: bool = T
 def of_spearman(rng: Rng, cases: Clusters) -> float:
     """Two judges that go with people equally well; the test of `compare`, with fewer exchanges."""
     people = cases.normals(rng)
-    one, other = (ranks(0.6 * people + 0.8 * cases.normals(rng)) for _ in range(2))
+    first, other = (ranks(0.6 * people + 0.8 * cases.normals(rng)) for _ in range(2))
     p = permutation_statistic(
-        lambda side: spearman(side, people), one, other, cases.of, resamples=99, seed=seed_of(rng)
+        lambda side: spearman(side, people), first, other, cases.of, resamples=99, seed=seed_of(rng)
     )
     apart = bootstrap(
-        lambda c: spearman(one[c], people[c]) - spearman(other[c], people[c]), cases.n, cases.of, bounds=(-2.0, 2.0)
+        lambda c: spearman(first[c], people[c]) - spearman(other[c], people[c]), cases.n, cases.of, bounds=(-2.0, 2.0)
     )
     return larger_p(p, apart, bounds=(-2.0, 2.0))
 
@@ -445,8 +445,8 @@ PARTS = {
 def cell(row: Interval | Test, n: int, times: int) -> str:
     if isinstance(row, Test):
         return f"{level(row, n, times):.3f}"
-    held, length = coverage(row, n, times)
-    return f"{held:.3f} ({length:.3f})"
+    covered, length = coverage(row, n, times)
+    return f"{covered:.3f} ({length:.3f})"
 
 
 def main() -> None:

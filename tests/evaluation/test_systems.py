@@ -62,6 +62,25 @@ def test_human_scores_are_ranked_beside():
     assert value(found, "systems kendall") == pytest.approx(1 / 3)
 
 
+def test_agreement_of_rankings_has_an_interval_over_prompts_and_systems():
+    verdicts = [
+        scored(f"{prompt} {system}", (f"s{system}",), system + 7 * prompt % 4, human=(system % 5 + prompt % 2,))
+        .model_copy(update={"group": f"prompt {prompt}"})
+        for prompt in range(12)
+        for system in range(8)
+    ]  # fmt: skip
+    found = evaluated(*verdicts)
+    for name in ("pearson", "spearman", "kendall"):
+        measure = found.measure(f"systems {name}")
+        assert measure is not None
+        assert measure.n == 8
+        assert measure.value is not None
+        assert measure.low is not None
+        assert measure.high is not None
+        assert -1 <= measure.low <= measure.value <= measure.high <= 1
+    assert found.measure("systems spearman") == evaluated(*verdicts[::-1]).measure("systems spearman")
+
+
 def test_under_three_systems_there_is_no_agreement_of_rankings():
     assert "systems" not in evaluated(scored("1", ("x",), 4, human=(9,)), scored("2", ("y",), 2, human=(5,))).sections
 

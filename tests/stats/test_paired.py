@@ -284,6 +284,20 @@ def test_a_5_percent_test_rejects_what_is_true_no_more_often(name: str) -> None:
     assert simulated.level(simulated.TESTS[name], 200, 1000) <= 0.05 + 0.021
 
 
+def test_groups_that_go_with_the_difference_are_not_taken_for_a_difference() -> None:
+    """One judge is better in groups of 30, the other in groups of one; over all cases nobody is."""
+    exchange = simulated.SIZED_TESTS["differences go with size, exchange alone, 1 or 30"]
+    assert simulated.level(exchange, 20, 400) > 0.08
+    assert simulated.level(simulated.SIZED_TESTS["differences go with size, 1 or 30"], 20, 400) <= 0.05 + 0.033
+
+
+@pytest.mark.parametrize("kind", simulated.GROUP_SIZES)
+def test_groups_of_any_sizes_reject_what_is_true_in_3_to_5_percent(kind: str) -> None:
+    # 400 repetitions have a standard error of 1.1 %; three of them.
+    rejected = simulated.level(simulated.SIZED_TESTS[f"no difference, {kind}"], 45, 400)
+    assert 0.03 - 0.026 <= rejected <= 0.05 + 0.033
+
+
 def test_mcnemar_of_cases_in_groups_rejects_too_often() -> None:
     assert simulated.level(simulated.WRONG_TESTS["McNemar, exact, without groups"], 200, 1000) > 0.07
 

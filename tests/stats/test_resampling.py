@@ -415,6 +415,18 @@ def test_a_95_percent_interval_holds_the_truth_about_so_often(name: str) -> None
     assert 0.93 - 0.021 <= held <= 0.97 + 0.021
 
 
+@pytest.mark.parametrize("kind", simulated.GROUP_SIZES)
+@pytest.mark.parametrize("name", [name for name in simulated.CLUSTERED if name != "Spearman 0.58"])
+def test_intervals_hold_the_truth_whatever_the_sizes_of_45_groups(name: str, kind: str) -> None:
+    """With sums of squared residuals and G - 1 degrees of freedom they did 83 to 93 % of the time for 1 or 30.
+
+    300 repetitions have a standard error of 1.3 %; three of them. Shares near 1 may be held more often.
+    """
+    held, _ = simulated.coverage(simulated.SIZED[f"{name}, {kind}"], 45, 300)
+    least = 0.91 if "by prompt" in name else 0.93  # two-valued effects of prompts, of which few large groups decide
+    assert least - 0.038 <= held <= (1 if "share" in name else 0.97 + 0.03)
+
+
 def test_groups_that_are_not_told_cost_coverage() -> None:
     held, _ = simulated.coverage(simulated.WARNINGS["share 0.6, without groups"], 200, 500)
     assert held < 0.9
@@ -440,3 +452,14 @@ def test_resampled_coverage_is_93_to_97_percent_at_50_cases(name: str) -> None:
     """Give or take three standard errors of 200 repetitions; the benchmark takes more, and every size."""
     held, _ = simulated.coverage(simulated.INTERVALS[name], 50, 200)
     assert held >= 0.93 - 0.046
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("groups", simulated.GROUPS)
+@pytest.mark.parametrize("name", simulated.SIZED)
+def test_coverage_holds_at_every_kind_of_sizes(name: str, groups: int) -> None:
+    """But for differences by prompt, where a few large groups of two kinds decide (docs/results/intervals.md)."""
+    times = 100 if name.startswith("Spearman") else 1000
+    held, _ = simulated.coverage(simulated.SIZED[name], groups, times)
+    least = 0.88 if "by prompt" in name else 0.93
+    assert held >= least - 3 * math.sqrt(0.95 * 0.05 / times)
