@@ -18,7 +18,7 @@ from dicast.evaluation.check_history import CheckedCase, CheckHistory
 from dicast.evaluation.drift import Drift, estimate_as_dict, read_accuracy
 from dicast.stats.repeated_checks import ALPHA, levels_of_checks, share_of
 from dicast.stats.resampling import Estimate, proportion, wilson
-from dicast.stats.two_samples import difference_interval
+from dicast.stats.two_samples import pooled_difference_interval
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.intp]
@@ -88,7 +88,7 @@ class Year:
         return proportion(right, np.arange(len(right)) // IN_PROMPT)
 
     def is_worse(self, start: int, week: int, level: float) -> bool:
-        return difference_interval(self.then, self.now(start, week), 1 - 2 * level)[1] < 0
+        return pooled_difference_interval(self.then, self.now(start, week), 1 - 2 * level)[1] < 0
 
 
 def each_week_alone(year: Year) -> bool:
@@ -108,7 +108,7 @@ def dicast_check(year: Year) -> bool:
     starts = [week + 1 - checks for week, (_, checks) in enumerate(windows)]
     levels = levels_of_checks(year.then.effective_n or 1.0, sizes, starts)
     return any(
-        difference_interval(year.then, now, 1 - 2 * level)[1] < 0
+        pooled_difference_interval(year.then, now, 1 - 2 * level)[1] < 0
         for (now, _), level in zip(windows, levels, strict=True)
     )
 
@@ -124,7 +124,7 @@ def betting(year: Year) -> bool:
     """Wealth of bets that a week's prompts are below the record's lower limit, mixed over stakes and first weeks
     (Waudby-Smith & Ramdas 2024); the limit has 40 % of the level, the wealth 60 %."""
     assert year.then.effective_n
-    low = difference_interval(Estimate(0.0, 0, 0, 10**9, 10**9, 1e9), year.then, 1 - 2 * 0.4 * ALPHA)[0]
+    low = pooled_difference_interval(Estimate(0.0, 0, 0, 10**9, 10**9, 1e9), year.then, 1 - 2 * 0.4 * ALPHA)[0]
     stakes = np.minimum([0.1, 0.2, 0.4, 0.8], 0.99 / (1 - low))
     wealth = np.zeros(len(stakes))
     for week, right in enumerate(year.weeks):

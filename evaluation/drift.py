@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from ..errors import DeclarationError
 from ..stats.resampling import Estimate, quantile, wilson
-from ..stats.two_samples import difference_interval, effective_n_of_interval
+from ..stats.two_samples import effective_n_of_interval, pooled_difference_interval
 from .check_history import CheckHistory
 from .results import Evaluation, Measure
 
@@ -95,13 +95,13 @@ class Drift:
     @cached_property
     def interval(self) -> tuple[float, float]:
         """Of the difference, at 90 %; (-1, 1) when either has no label, or only labels of one group."""
-        return difference_interval(self.then, self.now, LEVEL)
+        return pooled_difference_interval(self.then, self.now, LEVEL)
 
     @cached_property
     def repeated_interval(self) -> tuple[float, float]:
         """Of the difference on the latest checks together, at `repeated.confidence`."""
         assert self.repeated
-        return difference_interval(self.then, self.repeated.now, self.repeated.confidence)
+        return pooled_difference_interval(self.then, self.repeated.now, self.repeated.confidence)
 
     @property
     def outcome(self) -> Literal["agrees", "worse", "unknown"]:
@@ -160,7 +160,7 @@ class Drift:
 
         def excludes(hits: int) -> bool:
             now = Estimate(hits / effective, math.nan, math.nan, n, groups, float(effective))
-            return difference_interval(self.then, now, LEVEL)[0] > -self.margin
+            return pooled_difference_interval(self.then, now, LEVEL)[0] > -self.margin
 
         if not excludes(effective):
             return 0.0
@@ -246,7 +246,9 @@ def read_accuracy(record: object) -> RecordedAccuracy | None:
         effective = min(effective_n, n) if effective_n > 0 else None  # None: all cases are of one group
         equal = _number(record.get("effective_groups"))
         known = equal if 1 <= equal < groups else None  # None: groups of one size, or a record of earlier versions
-        return RecordedAccuracy(Estimate(accuracy, low, high, n, groups, effective, known), "groups")
+        effect = _number(record.get("design_effect"))
+        sizes = effective, known, effect if 0 <= effect < n else None
+        return RecordedAccuracy(Estimate(accuracy, low, high, n, groups, *sizes), "groups")
     accuracy = hits / n
     if low <= accuracy <= high and 0 < high - low < 1:
         as_wide = min(effective_n_of_interval(low, high, accuracy), n)
@@ -255,8 +257,7 @@ def read_accuracy(record: object) -> RecordedAccuracy | None:
 
 
 def estimate_as_dict(estimate: Estimate) -> dict[str, Any]:
-    """A proportion for JSON: value, low, high, hits, n, groups, effective_n and effective_groups; None for what is not
-    defined."""
+    """A proportion for JSON, with its sample sizes and design effect; None for what is not defined."""
     if not estimate.n:
         return {"n": 0}
     return {
@@ -268,13 +269,15 @@ def estimate_as_dict(estimate: Estimate) -> dict[str, Any]:
         "groups": estimate.groups,
         "effective_n": estimate.effective_n,
         "effective_groups": estimate.effective_groups,
+        "design_effect": estimate.design_effect,
     }
 
 
 def _estimate(measure: Measure) -> Estimate:
     value, low, high = (_number(number) for number in (measure.value, measure.low, measure.high))
     groups = measure.n if measure.groups is None else measure.groups
-    return Estimate(value, low, high, measure.n, groups, measure.effective_n, measure.effective_groups)
+    sizes = measure.effective_n, measure.effective_groups, measure.design_effect
+    return Estimate(value, low, high, measure.n, groups, *sizes)
 
 
 def _number(value: object) -> float:

@@ -28,6 +28,7 @@ def to_measure(
         groups=estimate.groups if estimate.groups < estimate.n else None,
         effective_n=estimate.effective_n,
         effective_groups=estimate.effective_groups if estimate.groups < estimate.n else None,
+        design_effect=estimate.design_effect,
         description=description,
         note=note or ("" if defined else "not defined on these cases"),
         kind="proportion" if is_proportion else "number",

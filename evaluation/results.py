@@ -24,6 +24,9 @@ class Measure(Record):
     effective_groups: float | None = Field(
         default=None, description="groups of equal size that groups of unequal size count for; None: all have one size"
     )
+    design_effect: float | None = Field(
+        default=None, description="of a proportion in groups: its variance by that of as many independent cases"
+    )
     description: str = Field(default="", description="the meaning of the value in words")
     note: str = Field(default="", description="what a reader must know of this value")
     warning: str = Field(default="", description="why the run may be worth little, and what to do; empty: nothing")

@@ -47,6 +47,8 @@ class Estimate:
         groups: independent groups among them; n for independent cases.
         effective_n: of a proportion: the number of independent cases that would give the same variance.
         effective_groups: groups of equal size that the groups count for; None: all have one size, or are not known.
+        design_effect: of a proportion in groups: how many times the variance of as many independent cases it has, by
+            the jackknife, without the bounds of `effective_n`; None: independent cases, or not known.
     """
 
     value: float
@@ -56,6 +58,7 @@ class Estimate:
     groups: int
     effective_n: float | None = None
     effective_groups: float | None = None
+    design_effect: float | None = None
 
     @property
     def freedom(self) -> float:
@@ -94,19 +97,21 @@ def proportion(hits: ArrayLike, groups: Groups = None, *, level: float = 0.95) -
     equal = effective_groups(codes, count)
     if equal < LEAST:
         return _undefined(value, n, count, equal)
-    effective = equal if value in (0, 1) else n / _design_effect(values, value, codes, (count, equal))
+    effect, effective = None, equal
+    if value not in (0, 1):
+        residuals = np.asarray(values - value, dtype=np.float64)
+        effect = variance_of_mean(residuals, codes, count) * n / (value * (1 - value))
+        effective = n / _bounded(effect, values, value, codes, equal)
     low, high = wilson(value, effective, quantile(level, equal - 1))
-    return Estimate(value, low, high, n, count, effective, equal if equal < count else None)
+    return Estimate(value, low, high, n, count, effective, equal if equal < count else None, effect)
 
 
-def _design_effect(values: NDArray[np.bool_], value: float, codes: NDArray[np.intp], size: tuple[int, float]) -> float:
-    """At least 1: how many times the variance of as many independent cases this proportion has."""
-    n, (count, equal) = len(values), size
-    residuals = np.asarray(values - value, dtype=np.float64)
-    seen = max(1.0, variance_of_mean(residuals, codes, count) * n / (value * (1 - value)))
+def _bounded(effect: float, values: NDArray[np.bool_], value: float, codes: NDArray[np.intp], equal: float) -> float:
+    """The design effect, at least 1, with one group more that has an intraclass correlation of `PRIOR`."""
+    seen = max(1.0, effect)
     in_groups = np.bincount(codes[values == (value < 0.5)]).astype(np.float64)
     rarer = float(in_groups.sum() ** 2 / (in_groups @ in_groups))  # groups that hold as many each, as effective_groups
-    prior = 1 + PRIOR * (n / equal - 1)
+    prior = 1 + PRIOR * (len(values) / equal - 1)
     return max(seen, (rarer * seen + prior) / (rarer + 1))
 
 

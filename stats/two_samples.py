@@ -10,6 +10,7 @@ Welch's t 1.0 to 15 %, adding a success and a failure (Agresti & Caffo 2000) 2.1
 """
 
 import math
+from collections.abc import Sequence
 
 from .resampling import Estimate, quantile, wilson
 
@@ -30,6 +31,58 @@ def difference_interval(first: Estimate, second: Estimate, level: float = 0.9) -
         difference - math.hypot(second.value - low, high_first - first.value),
         difference + math.hypot(high - second.value, first.value - low_first),
     )
+
+
+def pooled_difference_interval(first: Estimate, second: Estimate, level: float = 0.9) -> tuple[float, float]:
+    """The interval of `second` less `first`, as `difference_interval`, where cases of a group correlate equally on both
+    sides: one judge then and now.
+
+    The intraclass correlation is estimated from the design effects of both sides, each 1 + (size - 1) * correlation in
+    groups of equal size (Kish 1965, section 5.4), by least squares with their effective groups as weights, and is at
+    least 0. Student's quantile has the effective groups of both sides less one for each side. A side whose design
+    effect is not known, as where all cases are hits, takes the other's correlation.
+
+    Args:
+        first: a proportion, with its effective sample size, and its design effect where it is known.
+        second: a proportion of other cases.
+        level: of the two-sided interval; each end is a one-sided test at (1 - level) / 2.
+    """
+    if first.effective_n is None or second.effective_n is None:
+        return -1.0, 1.0
+    in_groups = [side for side in (first, second) if side.groups < side.n]
+    correlation = _correlation(in_groups)
+    t = quantile(level, sum(side.freedom for side in in_groups) if in_groups else math.inf)
+    ends = []
+    for side in (first, second):
+        assert side.effective_n is not None
+        is_known = side in in_groups and correlation is not None
+        n = side.n / (1 + (correlation or 0.0) * (_size(side) - 1)) if is_known else side.effective_n
+        low, high = wilson(side.value, n, t)
+        ends.append((max(0.0, low), min(1.0, high)))
+    (low_first, high_first), (low, high) = ends
+    difference = second.value - first.value
+    return (
+        difference - math.hypot(second.value - low, high_first - first.value),
+        difference + math.hypot(high - second.value, first.value - low_first),
+    )
+
+
+def _correlation(sides: Sequence[Estimate]) -> float | None:
+    """The intraclass correlation of the groups of all sides, at least 0; None where no side shows it."""
+    products = squares = 0.0
+    for side in sides:
+        assert side.effective_n is not None
+        if 0 < side.value < 1:
+            effect = side.n / side.effective_n if side.design_effect is None else side.design_effect
+            weight, others = side.freedom + 1, _size(side) - 1
+            products += weight * others * (effect - 1)
+            squares += weight * others**2
+    return max(0.0, products / squares) if squares else None
+
+
+def _size(side: Estimate) -> float:
+    """Cases of a group, of groups of equal size."""
+    return side.n / (side.freedom + 1)
 
 
 def interval(proportion: Estimate, level: float) -> tuple[float, float]:

@@ -105,7 +105,21 @@ def test_taking_the_pairs_of_a_prompt_for_independent_would_raise_far_more():
 @pytest.mark.parametrize("accuracy", [0.6, 0.7, 0.8, 0.9])
 @pytest.mark.parametrize(("then", "now"), [(10, 10), (30, 10), (10, 50), (20, 20), (100, 20), (40, 40), (100, 100)])
 def test_prompts_without_drift_raise_a_false_alarm_in_5_percent_at_any_size(then: int, now: int, accuracy: float):
-    assert false_alarms(then, now, accuracy, 8000) == pytest.approx(0.05, abs=0.015)
+    found = false_alarms(then, now, accuracy, 8000)
+    assert found <= 0.07
+    assert found >= (0.035 if min(then, now) >= 20 else 0.01)  # few prompts of a good judge are too careful
+
+
+@pytest.mark.parametrize(("size", "icc"), [(1, 0.0), (6, 0.0), (6, 0.15), (6, 0.3), (10, 0.0), (10, 0.15), (10, 0.3)])
+def test_270_labels_of_then_and_now_raise_a_false_alarm_in_5_percent(size: int, icc: float):
+    worlds, random = 600, np.random.default_rng([size, round(100 * icc)])
+    groups = np.arange(270) // size
+    worse = 0
+    for _ in range(worlds):
+        p = random.beta(0.8 * (1 / icc - 1), 0.2 * (1 / icc - 1), (2, 270 // size)) if icc else np.full((2, 270), 0.8)
+        then, now = (proportion(random.random(270) < side[groups], groups) for side in p)
+        worse += Drift(then, now).outcome == "worse"
+    assert binom.ppf(0.001, worlds, 0.035) <= worse <= binom.ppf(0.999, worlds, 0.065)
 
 
 @pytest.mark.parametrize("margin", [0.05, 0.1])
