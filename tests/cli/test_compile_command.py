@@ -83,6 +83,21 @@ def test_what_a_compilation_tells(capsys: pytest.CaptureFixture[str]) -> None:
     assert Path("compiled/known-labels/report.html").exists()
 
 
+def test_another_seed_in_another_folder_is_another_test_of_the_same_cases(capsys: pytest.CaptureFixture[str]) -> None:
+    tests = []
+    for seed in "123":
+        command = ["compile", "known", "--cases", "labels.jsonl", "--recipe", "recipe.yaml", "--json", "--out", seed]
+        run([*command, "--seed", seed, "--trials", "2"])
+        tests.append(json.loads(capsys.readouterr().out)["result"])
+    assert [result["looks"]["number"] for result in tests] == [1, 2, 3]
+    for factor, result in zip((1, 2, 6), tests, strict=True):
+        (test,) = (test for test in result["comparisons"][0]["tests"] if test["name"] == "accuracy")
+        assert test["p_looks"] == pytest.approx(min(1, factor * test["p"]))
+    assert "third test of these cases (" in tests[2]["summary"]
+    assert run(["show", "3/known.judge.json"]) == 0
+    assert "test 3: " in capsys.readouterr().out
+
+
 def test_a_judge_that_does_not_beat_what_costs_nothing_is_told_so(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [json.loads(line) for line in Path("labels.jsonl").read_text().splitlines()]
     write("labels.jsonl", [row | {f"response_{row['label']}": "the longer one"} for row in rows])

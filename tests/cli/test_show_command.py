@@ -8,6 +8,7 @@ import pytest
 
 import dicast
 from dicast.cli import run
+from dicast.data import Case
 from dicast.evaluation.drift import NOTHING, Drift, read_accuracy
 from dicast.judging import Panel, build
 from dicast.judging.heads import PairHead
@@ -265,6 +266,14 @@ def test_verdicts_below_the_certified_threshold_do_not_count_against_it(here, ca
     codes, found, _ = checked_with_certificate(here, 0.9, capsys)
     assert codes == (0, 0)
     assert (found["outcome"], found["certificate_check"]["check"]["accepted"]) == ("agrees", 0)
+
+
+def test_rows_that_a_judge_was_compiled_on_are_known_with_a_space_more(here, capsys):
+    cases = [Case(id=str(n), query=f"q{n}", candidates=[{"text": "x"}, {"text": "y"}]) for n in range(4)]
+    rows = [{"query": f" Q{n}  ", "response_a": "x", "response_b": "y", "label": "a"} for n in range(6)]
+    (here / "fresh.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    check(8, 10, "--json", cases=case_fingerprints(cases))
+    assert json.loads(capsys.readouterr().out)["now"]["n"] == 2
 
 
 def test_drift_is_of_all_verdicts_also_those_that_the_threshold_abstains_from(here, capsys):
