@@ -1,7 +1,8 @@
 """Baselines without a model: a judge that is not above them has shown nothing.
 
-Where people's labels are only places (the side of a pair, the place of an answer) the most frequent one says how the
-rows were laid out, nothing of the texts: there the baseline is chance.
+Where people's labels are only places (the side of a pair, the place of an answer) chance is a baseline. The most
+frequent label says there how the rows were laid out, nothing of the texts; it stays a baseline of verdicts from one
+order, as a judge that always names one place reaches it. Asked in both orders, such a judge is at chance.
 """
 
 from collections.abc import Iterator
@@ -67,9 +68,10 @@ def has_positions(both: RunArrays) -> bool:
 def _baselines(both: RunArrays, hits: Hits) -> Iterator[Measure]:
     """Each baseline, and the lead over it of a judge with these (n, m) hits, m answers a case."""
     credit = hits.mean(axis=1)
-    if has_positions(both) and not np.isnan(both.options).any():
+    has_chance = has_positions(both) and not np.isnan(both.options).any()
+    if has_chance:
         yield from _chance(both, hits)
-    else:
+    if not has_chance or both.in_both_orders.mean() < 0.5:
         most = int(np.bincount(both.human).argmax())
         always = both.human == most
         description = f"always {both.labels[most]!r}, the most frequent human label of these cases"
@@ -86,7 +88,7 @@ def _baselines(both: RunArrays, hits: Hits) -> Iterator[Measure]:
 def _chance(both: RunArrays, hits: Hits) -> Iterator[Measure]:
     chance = 1 / both.options
     description = "one of the two texts at random" if (chance == 0.5).all() else "one of a case's answers at random"
-    note = "labels are places here, so the most frequent one says nothing of the texts"
+    note = "people's labels are places, without ties"
     yield Measure(
         name="chance", value=float(chance.mean()), n=both.n, description=description, note=note, kind="proportion"
     )

@@ -48,25 +48,26 @@ def test_what_a_compilation_tells(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["compile", "known", "--cases", "labels.jsonl", "--recipe", "recipe.yaml"]) == 0
     told = capsys.readouterr()
     lines = [line.rstrip() for line in told.out.splitlines()]
-    assert lines[:5] == [
+    assert lines[:6] == [
         "test part, n = 70  accuracy              agreement             kappa                  ECE                   "
         "log-loss              calls  tokens",
-        "uncompiled         0.600 [0.483, 0.707]  0.600 [0.483, 0.707]  0.186 [-0.064, 0.414]  0.200 [0.106, 0.345]  "
+        "uncompiled         0.600 [0.483, 0.707]  0.600 [0.483, 0.707]  0.186 [-0.050, 0.402]  0.200 [0.106, 0.345]  "
         "0.778 [0.615, 0.941]  2.0    200",
-        "compiled           0.829 [0.724, 0.899]  0.829 [0.724, 0.899]  0.651 [0.418, 0.804]   0.029 [0.003, 0.235]  "
+        "compiled           0.829 [0.724, 0.899]  0.829 [0.724, 0.899]  0.651 [0.431, 0.798]   0.029 [0.003, 0.235]  "
         "0.461 [0.335, 0.586]  10.0   1,000",
+        "chance             0.500",
         "majority           0.600 [0.483, 0.707]",
         "longer             0.400 [0.293, 0.517]",
     ]
-    assert lines[5:8] == [
+    assert lines[6:9] == [
         "accuracy +0.229 [+0.120, +0.325] against the uncompiled judge, n = 70, p = 3.05e-05",
         "Verdicts of certainty 0 or more disagree with people in at most 30 % of cases, with 95 % confidence: of 30 "
         "labelled cases 30 are accepted (100 % [88.6 %, 100 %]), and 1 of these disagree.",
         "Of 70 other labelled cases 70 are accepted, and 12 of these disagree with people: 17.1 % [9.18 %, 28 %], "
         "which is compatible with the certified 30 %.",
     ]
-    assert lines[8].startswith("spent: 7,890 calls (0 more from the cache), 710,100 prompt + 78,900 generated tokens, ")
-    assert lines[9:] == [
+    assert lines[9].startswith("spent: 7,890 calls (0 more from the cache), 710,100 prompt + 78,900 generated tokens, ")
+    assert lines[10:] == [
         "judge: compiled/known-labels/known.judge.json   dicast show compiled/known-labels/known.judge.json",
         "page: compiled/known-labels/report.html",
     ]
@@ -103,7 +104,7 @@ def test_a_judge_that_does_not_beat_what_costs_nothing_is_told_so(capsys: pytest
     write("labels.jsonl", [row | {f"response_{row['label']}": "the longer one"} for row in rows])
     command = ["compile", "known", "--cases", "labels.jsonl", "--recipe", "recipe.yaml", "--trials", "0"]
     assert run(command) == 2
-    assert capsys.readouterr().out.splitlines()[5] == (
+    assert capsys.readouterr().out.splitlines()[6] == (
         "accuracy +0.000 [-0.028, +0.028] against the uncompiled judge, n = 70, p = 1: no significant difference "
         "(McNemar, exact); not shown to be better than longer, majority"
     )

@@ -125,8 +125,8 @@ def test_orders_agreement_and_consistency_by_hand() -> None:
 def test_the_baselines_are_told_with_the_lead_over_them() -> None:
     run = [pair(str(n), "a", "a", lengths=(2, 1)) for n in range(3)] + [pair("3", "b", "b", lengths=(2, 1))]
     found = told(run)
-    assert [value(found, name) for name in ("chance", "longer")] == [0.5, 0.75]
-    assert [value(found, name) for name in ("above chance", "above longer")] == [0.5, 0.25]
+    assert [value(found, name) for name in ("chance", "majority", "longer")] == [0.5, 0.75, 0.75]
+    assert [value(found, name) for name in ("above chance", "above majority", "above longer")] == [0.5, 0.25, 0.25]
     assert found.measure("above longer").null_value == 0  # type: ignore[union-attr]
 
 

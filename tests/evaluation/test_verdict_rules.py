@@ -165,6 +165,17 @@ def test_labels_that_are_only_places_are_compared_with_chance() -> None:
     assert evaluated(of_systems).measure("majority") is not None  # "a" is the old system there
 
 
+def test_a_judge_that_always_names_one_place_is_not_better_than_the_baselines() -> None:
+    draw = random.Random(4)
+    labels = ["a" if draw.random() < 0.7 else "b" for _ in range(400)]
+    one_order = evaluated(distinct([pair(label, "a") for label in labels]))
+    assert measure(one_order, "above chance").low > 0.1
+    assert value(one_order, "above majority") == 0
+    both = evaluated(distinct([orders(label, "a", "b") for label in labels]))
+    assert both.measure("majority") is None
+    assert value(both, "mean of orders above chance") == 0
+
+
 def test_a_choice_of_several_is_compared_with_one_of_them_at_random() -> None:
     run = list[Judged]()
     for n, options in enumerate((3, 3, 4, 6)):
