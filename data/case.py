@@ -206,10 +206,11 @@ class Case(Record):
 
     @property
     def split_key(self) -> str:
-        """What must not straddle a split: the group, else a digest of the conversation."""
-        return (
-            self.group if self.group is not None else digest("\n".join([*(t.text for t in self.history), self.query]))
-        )
+        """What must not straddle a split: the group, else a digest of the conversation, else of the texts to judge."""
+        if self.group is not None:
+            return self.group
+        conversation = [*(turn.text for turn in self.history), self.query]
+        return digest("\n".join(conversation if any(conversation) else sorted(text.text for text in self.candidates)))
 
     @property
     def attributes(self) -> dict[str, str]:

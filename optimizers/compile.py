@@ -18,7 +18,7 @@ from ..judging.judge_file import save
 from ..programs.baselines import Longer, Majority, ReviewerAverage
 from .certificates.certify import Certificate, check, judge_evidence
 from .certify_step import Certifiable, CertifyStep
-from .checkpoints import CERTIFICATE, SPENT, Checkpoints
+from .checkpoints import CERTIFICATE, GROUPS, SPENT, Checkpoints
 from .compile_folder import HEAD, LOOKS, read_json
 from .cost_account import CostAccount
 from .evidence import Evidence, Interrupted, ProgressCallbacks, identity, with_head, without_head
@@ -314,6 +314,8 @@ class Compiler:
         origin = {"parts": parts, "cases": case_fingerprints(self.cases), "seed": self.recipe.seed}
         if self._labels is not None:
             origin["head"] = self._labels.model_dump()
+        if joined := read_json(self.checkpoints.folder / f"{GROUPS}.json").get("summary"):
+            origin["joined"] = joined
         looks = read_looks(read_json(self.checkpoints.folder / f"{LOOKS}.json").get("looks"))
         return training_record(tested, certificate, origin=origin, spent=self.account.total, looks=looks)
 

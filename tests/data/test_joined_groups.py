@@ -97,6 +97,15 @@ def test_empty_texts_join_nothing() -> None:
     assert len(set(join_groups(cases).keys)) == 3  # fewer groups than any split could fill
 
 
+def test_texts_without_a_query_are_no_group() -> None:
+    texts = [Case(id=str(n), query="", candidates=[{"text": sentence(n)}], label=None) for n in range(20)]
+    aspects = [case.model_copy(update={"id": f"{case.id}#tone", "aspect": "tone"}) for case in texts]
+    groups = join_groups(texts + aspects)
+    assert len(set(groups.keys)) == 20
+    assert groups.keys[:20] == groups.keys[20:]
+    assert groups.summary == ""
+
+
 def test_a_fixed_option_joins_nothing() -> None:
     option = {"text": "None of the other answers is right here."}
     few = [pair(n, candidates=[option, {"text": sentence(n)}]) for n in range(MOST_QUERIES)]

@@ -1,6 +1,7 @@
 """Soft labels are decided case by case: an adjudicated label changes its case, and no other."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,10 +9,15 @@ from leaning_judge import Leaning, worlds
 
 from dicast.data import Case, Judged, Winner
 from dicast.evaluation.run_arrays import run_arrays
+from dicast.optimizers.compile import Compiler
+from dicast.optimizers.compile_folder import read_compilation
+from dicast.optimizers.evidence import ProgressCallbacks
 from dicast.optimizers.head.fit import fit
 from dicast.optimizers.head.model_spec import soft_labels_of
 from dicast.optimizers.objective import OBJECTIVES
+from dicast.optimizers.recipe import Recipe
 from dicast.optimizers.soft_labels import soft_labels
+from dicast.pages.compile_page import compilation_markdown
 
 LABELS = ("a", "b", "tie")
 NONE = [math.nan] * 3
@@ -79,6 +85,20 @@ def test_one_adjudicated_case_of_300_hardly_changes_head_and_objective() -> None
         for labelled, found in ((cases, before), (changed, after))
     ]
     assert values[0] == pytest.approx(values[1], abs=0.02)
+
+
+def test_the_line_the_page_and_the_judge_file_count_soft_labels(tmp_path: Path) -> None:
+    cases, _ = adjudicated(voted(200))
+    lines: dict[str, str] = {}
+    progress = ProgressCallbacks(step=lambda name, text: lines.update({name: text}))
+    training = Compiler(Leaning(), cases, tmp_path, Recipe(trials=0, baseline=None), progress=progress).run().training
+    compilation = read_compilation(tmp_path)
+    assert compilation.head_labels is not None
+    sentence = compilation.head_labels.sentence
+    assert f"of {compilation.head_labels.n} cases with soft labels" in sentence
+    assert lines["head"].endswith(sentence)
+    assert sentence in compilation_markdown(compilation, title="Page", now="now")
+    assert training["head"] == compilation.head_labels.model_dump()
 
 
 def test_heads_and_objectives_have_the_same_targets() -> None:

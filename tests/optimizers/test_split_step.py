@@ -14,6 +14,7 @@ from dicast.optimizers.compile import Compiler
 from dicast.optimizers.compile_folder import read_compilation
 from dicast.optimizers.evidence import ProgressCallbacks
 from dicast.optimizers.recipe import Recipe
+from dicast.pages.compile_page import compilation_markdown
 
 PLAIN = Recipe(trials=0, baseline=None)
 
@@ -46,6 +47,8 @@ def test_copies_are_in_one_part_and_the_user_is_told(tmp_path: Path) -> None:
     assert not elsewhere & {query_digest(case) for case in compiler.parts["test"]}
     compilation = read_compilation(tmp_path)
     assert compilation.joined == "60 of 180 cases joined by equal texts"
+    page = compilation_markdown(compilation, title="Page", now="now")
+    assert "| split | 60 of 180 cases joined by equal texts |" in page
 
 
 def test_intervals_take_joined_groups_and_evidence_keeps_those_of_the_user(tmp_path: Path) -> None:
@@ -103,6 +106,7 @@ def test_the_judge_file_knows_its_cases_by_their_texts(tmp_path: Path) -> None:
     cases = copied(150)
     compiler = Compiler(Leaning(), cases, tmp_path, PLAIN)
     training = compiler.run().training
+    assert training["joined"] == "60 of 180 cases joined by equal texts"
     assert set(training["cases"].split()[1:]) == set(map(case_text_digest, cases))
 
 
