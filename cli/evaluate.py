@@ -63,9 +63,9 @@ def command(
     check_where(runs)
     named = workflows.CaseSource(cases_source, root=root) if cases_source else None
     fields = [requirement.subgroup[1] for requirement in requirements if requirement.subgroup]
-    by = tuple(dict.fromkeys([*values.pop("by"), *fields]))
-    evaluation = workflows.evaluate(runs[0], cases=named, by=by, **values)
-    comparisons = workflows.compare(runs, **{name: values[name] for name in ("seed", "merge", "unreadable")})
+    by = tuple(dict.fromkeys([*values["by"], *fields]))
+    evaluation = workflows.evaluate(runs[0], cases=named, **values | {"by": by})
+    comparisons = workflows.compare(runs, **{name: values[name] for name in ("seed", "merge", "unreadable", "by")})
     for other, comparison in zip(against, comparisons, strict=True):
         if not comparison.cases:
             raise RunError(f"{other}: no labelled case has a verdict here and in {path}. Give a run of the same cases.")

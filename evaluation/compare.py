@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from .minimum_detectable_effect import sensitivity
 from .results import PairedTest, RunComparison
 from .run_arrays import Codes, Flags, Floats, RunArrays
 from .score_tests import exchange_note, known, mean_test, statistic_tests
+from .subgroup_comparison import adjusted, tests_by_field
 from .verdict_rules import NO_ANSWER
 
 ALPHA = 0.05  # above this p-value the note says which difference these labels could show
@@ -28,7 +30,7 @@ Tests = Callable[[RunArrays, RunArrays, int], Iterator[PairedTest]]
 
 
 def compare(
-    runs: Sequence[tuple[str, RunArrays]], seed: int = 0, *, more: Tests | None = None
+    runs: Sequence[tuple[str, RunArrays]], seed: int = 0, *, more: Tests | None = None, by: Sequence[str] = ()
 ) -> tuple[RunComparison, ...]:
     """The first run against every other run, on the labelled cases that both have scored.
 
@@ -36,31 +38,34 @@ def compare(
         runs: name and verdicts of each run.
         seed: of permutations and resamples.
         more: further tests.
+        by: fields of the first run's cases, for whose values the main figures are compared too.
 
     Returns:
-        One comparison for each run but the first; p-values are adjusted over all of them together.
+        One comparison for each run but the first; p-values are adjusted over all of them together, those by fields
+        apart.
 
     Raises:
         DataError: an id is not the same case in two runs.
     """
     (name, first), *others = runs
-    comparisons = [_compare((name, first), (other, second), seed, more) for other, second in others]
-    p_values = [math.nan if test.p is None else test.p for comparison in comparisons for test in comparison.tests]
-    adjusted = iter(paired.holm(p_values).tolist())
+    comparisons = [_compare((name, first), (other, second), seed, more, by) for other, second in others]
+    tests = adjusted([test for comparison in comparisons for test in comparison.tests])
+    subgroups = adjusted([test for comparison in comparisons for test in comparison.subgroups])
     return tuple(
-        comparison.model_copy(update={"tests": tuple(_adjust(test, adjusted) for test in comparison.tests)})
+        comparison.model_copy(
+            update={
+                "tests": tuple(islice(tests, len(comparison.tests))),
+                "subgroups": tuple(islice(subgroups, len(comparison.subgroups))),
+            }
+        )
         for comparison in comparisons
     )
 
 
-def _adjust(test: PairedTest, adjusted: Iterator[float]) -> PairedTest:
-    p = next(adjusted)
-    return test if math.isnan(p) else test.model_copy(update={"p_holm": p})
-
-
 def _compare(
-    named_first: tuple[str, RunArrays], named_second: tuple[str, RunArrays], seed: int, more: Tests | None
-) -> RunComparison:
+    named_first: tuple[str, RunArrays], named_second: tuple[str, RunArrays], seed: int, more: Tests | None,
+    by: Sequence[str],
+) -> RunComparison:  # fmt: skip
     name, other = named_first[0], named_second[0]
     joined = join([named_first, named_second])
     (first, second), (only_first, only_second) = joined.runs, joined.unshared
@@ -77,7 +82,14 @@ def _compare(
         only_first_ids=only_first[:MOST_IDS],
         only_second_ids=only_second[:MOST_IDS],
         tests=tests,
+        subgroups=tuple(tests_by_field(first, second, by, _main_tests, seed)),
     )
+
+
+def _main_tests(first: RunArrays, second: RunArrays, seed: int) -> Iterator[PairedTest]:
+    """The test of accuracy, or of the mean over aspects of Spearman's correlation; none where neither is defined."""
+    yield from islice(_winner_tests(first, second, seed), 1)
+    yield from islice(_score_tests(first, second, seed, ("spearman",)), 1)
 
 
 def _winner_tests(first: RunArrays, second: RunArrays, seed: int) -> Iterator[PairedTest]:
@@ -175,12 +187,14 @@ def _repetition(first: RunArrays, second: RunArrays, seed: int) -> PairedTest:
     )
 
 
-def _score_tests(first: RunArrays, second: RunArrays, seed: int) -> Iterator[PairedTest]:
+def _score_tests(
+    first: RunArrays, second: RunArrays, seed: int, names: Sequence[str] = ("pearson", "spearman")
+) -> Iterator[PairedTest]:
     rated = ~(np.isnan(first.human_score) | np.isnan(first.score) | np.isnan(second.score))
     if rated.sum() < FEWEST:
         return
     people, groups, strata = first.human_score[rated], first.group[rated], strata_of(first.rows(rated))
-    for name in ("pearson", "spearman"):
+    for name in names:
         sides = first.score[rated], second.score[rated]
         description = f"difference of {COEFFICIENTS[name]} with human scores"
         yield from statistic_tests(

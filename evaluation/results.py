@@ -239,6 +239,9 @@ class RunComparison(Record):
     only_first_ids: tuple[str, ...] = Field(default=(), description="the first ten of them, in the order of ids")
     only_second_ids: tuple[str, ...] = Field(default=(), description="the first ten of those of the second run")
     tests: tuple[PairedTest, ...] = Field(default=(), description="first run against second")
+    subgroups: tuple[PairedTest, ...] = Field(
+        default=(), description="the same on the cases of each value of a field; adjusted apart from the other tests"
+    )
 
 
 def unshared_lines(comparison: RunComparison) -> list[str]:

@@ -114,9 +114,12 @@ def _table(part: RunArrays, division: Division, seed: int) -> SubgroupTable:
 
 def _is_testable(part: RunArrays, inside: Flags) -> bool:
     """Whether the cases of a value and all others are enough for a test."""
-    return all(
-        side.sum() >= FEWEST_CASES and len(np.unique(part.group[side])) >= FEWEST_GROUPS for side in (inside, ~inside)
-    )
+    return is_testable(part, inside) and is_testable(part, ~inside)
+
+
+def is_testable(part: RunArrays, inside: Flags) -> bool:
+    """Whether some verdicts, where `inside`, (n,), is true, are of enough cases and groups for a test."""
+    return bool(inside.sum() >= FEWEST_CASES) and len(np.unique(part.group[inside])) >= FEWEST_GROUPS
 
 
 def _contrasts(part: RunArrays, division: Division, tested: list[bool], seed: int) -> Iterator[Contrast | None]:

@@ -10,8 +10,8 @@ from .run_sections import rows_of_tests
 _SPECIAL = re.compile(r"([\\`*_\[\]|~]|:(?=//))")
 
 
-def comparisons(compared: Sequence[RunComparison]) -> str:
-    """The table of all tests; empty if there is none."""
+def comparisons(compared: Sequence[RunComparison], *, by_field: bool = False) -> str:
+    """The table of all tests, of all cases or those by field; empty if there is none."""
     rows = [
         [
             f"{comparison.first} against {comparison.second}",
@@ -20,13 +20,15 @@ def comparisons(compared: Sequence[RunComparison]) -> str:
             interval,
             format_p_value(test.p),
             format_p_value(test.p_holm),
-            f"{comparison.cases:,}",
+            f"{test.difference.n:,}",
             test.note,
         ]
-        for comparison, test, difference, interval in rows_of_tests(compared)
+        for comparison, test, difference, interval in rows_of_tests(compared, by_field=by_field)
     ]
     heads = ["runs", "test", "difference", "95 %", "p", "p (Holm)", "n", "note"]
     lines = [escape(line) for comparison in compared for line in unshared_lines(comparison)]
+    if by_field:
+        return f"### Comparisons by field\n\n{table(heads, rows)}" if rows else ""
     return "\n\n".join(["### Comparisons", table(heads, rows), *lines]) if rows else ""
 
 

@@ -34,7 +34,7 @@ def runs_html(runs: Sequence[RunReport], comparisons: Sequence[RunComparison] = 
     disagreements = case_browser.rows(runs)
     sections = parts(runs)
     charts = {part.key: list(_charts(part, runs, leads)) for part in sections}
-    tests = list(rows_of_tests(comparisons))
+    tests, tests_by_field = list(rows_of_tests(comparisons)), list(rows_of_tests(comparisons, by_field=True))
     labelled = [run for run in runs if run.evaluation.labels]
     divided = [(run, rows_by_field(run)) for run in runs if run.evaluation.subgroups is not None]
     extra = {"trust": bool(tests), "errors": bool(labelled), "subgroups": bool(divided)}
@@ -54,6 +54,7 @@ def runs_html(runs: Sequence[RunReport], comparisons: Sequence[RunComparison] = 
         linked={part.key for part in shown} | {"cases"},
         charts=charts,
         tests=tests,
+        tests_by_field=tests_by_field,
         unshared=[line for comparison in comparisons for line in unshared_lines(comparison)],
         labelled=labelled,
         divided=divided,
@@ -73,6 +74,7 @@ def runs_markdown(runs: Sequence[RunReport], comparisons: Sequence[RunComparison
             tables.append(tests)
         if part.key == "subgroups":
             tables += subgroup_blocks(runs)
+            tables += filter(None, [markdown.comparisons(comparisons, by_field=True)])
         if part.key == "errors":
             tables += _label_tables(runs)
         if tables:

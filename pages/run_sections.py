@@ -88,10 +88,12 @@ def parts(runs: Sequence[RunReport]) -> list[Part]:
     return result
 
 
-def rows_of_tests(comparisons: Sequence[RunComparison]) -> Iterator[tuple[RunComparison, PairedTest, str, str]]:
-    """Every test with its comparison, and its difference and interval as text."""
+def rows_of_tests(
+    comparisons: Sequence[RunComparison], *, by_field: bool = False
+) -> Iterator[tuple[RunComparison, PairedTest, str, str]]:
+    """Every test, of all cases or those by field, with its comparison, and its difference and interval as text."""
     for comparison in comparisons:
-        for test in comparison.tests:
+        for test in comparison.subgroups if by_field else comparison.tests:
             difference = test.difference
             if test.p is not None:  # a difference has a sign; a measure without a test may be a proportion
                 difference = difference.model_copy(update={"null_value": 0.0})

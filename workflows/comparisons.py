@@ -7,6 +7,7 @@ from ..errors import DeclarationError
 from ..evaluation import compare as compare_arrays
 from ..evaluation.results import RunComparison
 from ..evaluation.verdict_rules import Merge, Unreadable, VerdictRules
+from .run_attributes import arrays_with_fields
 from .run_results import AnyRun, Run, check_rows, check_seed, listed_runs, open_run, run_titles
 
 
@@ -18,6 +19,7 @@ def compare(
     where: Mapping[str, str] | None = None,
     merge: Merge | None = None,
     unreadable: Unreadable = "out",
+    by: Sequence[str] = (),
 ) -> tuple[RunComparison, ...]:
     """The first run compared with each other one, on the labelled cases of both, by paired tests.
 
@@ -28,6 +30,7 @@ def compare(
         where: as of `evaluate`.
         merge: as of `evaluate`, of all runs.
         unreadable: as of `evaluate`, of all runs.
+        by: fields of the first run's cases, for whose values the main figures are compared too.
     """
     rules = VerdictRules(merge, unreadable)
     if isinstance(runs, Run | str | Path):
@@ -41,4 +44,7 @@ def compare(
         return ()
     for run in opened:
         check_rows(run)
-    return compare_arrays([(name, run.arrays_by(rules)) for name, run in zip(titles, opened, strict=True)], seed)
+    by = (by,) if isinstance(by, str) else tuple(by)
+    arrays = [run.arrays_by(rules) for run in opened]
+    arrays[0] = arrays_with_fields(opened[0], arrays[0], by)
+    return compare_arrays(list(zip(titles, arrays, strict=True)), seed, by=by)

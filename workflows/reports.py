@@ -96,7 +96,7 @@ def report(
     names, named = run_titles(opened), None if cases is None else named_source(cases)
     options |= {"seed": seed, "merge": merge, "unreadable": unreadable}
     reports = [_run_report(run, name, named, most, progress, options) for run, name in zip(opened, names, strict=True)]
-    compared = compare(opened, names=names, seed=seed, merge=merge, unreadable=unreadable)
+    compared = compare(opened, names=names, seed=seed, merge=merge, unreadable=unreadable, by=options.get("by", ()))
     comparisons = [comparison for comparison in compared if comparison.cases]
     render = runs_markdown if out.suffix == ".md" else runs_html
     return write_page(out, render(reports, comparisons, title=title or "Judge report", now=timestamp()), names)

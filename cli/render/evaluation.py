@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...data.counting import cases_text
-from ...evaluation.results import Evaluation, Measure, RunComparison, unshared_lines
+from ...evaluation.results import Evaluation, Measure, PairedTest, RunComparison, unshared_lines
 from ...evaluation.sections import section_title
 from .measures import column_table, interval_text, number, p_value
 from .subgroups import subgroup_tables
@@ -55,13 +55,20 @@ def comparison(result: RunComparison) -> Iterator[Any]:
     )
     for line in unshared_lines(result):
         yield Text(line)
+    yield _tests(result.tests)
+    if result.subgroups:
+        yield Text("\nBy field")
+        yield _tests(result.subgroups)
+
+
+def _tests(tests: Iterable[PairedTest]) -> Table:
     table = column_table("", "difference [95 % CI]", "n", "p", "p (Holm)", "description")
-    for test in result.tests:
+    for test in tests:
         measure = test.difference
         description = Text(measure.description + (f"; {test.note}" if test.note else ""))
         p_values = p_value(test.p), p_value(test.p_holm)
         table.add_row(Text(test.name), interval_text(measure), f"{measure.n:,}", *p_values, description)
-    yield table
+    return table
 
 
 def measures_table(measures: Iterable[Measure]) -> Table:

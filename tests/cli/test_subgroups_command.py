@@ -117,3 +117,28 @@ def test_a_column_that_was_added_later_is_read_from_the_cases(
     cases.write_text("".join(json.dumps(row | {"source": "xy"[n % 2]}) + "\n" for n, row in enumerate(rows)))
     (table,) = evaluated(Path("runs/longer"), capsys, "--by", "source")["subgroups"]["tables"]
     assert [(row["value"], row["figure"]["n"]) for row in table["rows"]] == [("x", 20), ("y", 20)]
+
+
+def test_two_runs_are_compared_on_each_value(
+    verdicts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The other judge is always right: 28 wrong of 40, 8 of 40, 8 of 40."""
+    rows = [json.loads(line) | {"prediction": "a"} for line in verdicts.read_text().splitlines()]
+    other = tmp_path / "other.jsonl"
+    other.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    arguments = ["evaluate", str(verdicts), "--against", str(other), "--by", "subset"]
+    capsys.readouterr()
+    assert run([*arguments, "--json"]) == 0
+    (comparison,) = json.loads(capsys.readouterr().out)["comparisons"]
+    tests = {test["name"]: test for test in comparison["subgroups"]}
+    assert {name: test["discordant"] for name, test in tests.items()} == {
+        "accuracy (subset=<i>hard</i>)": [0, 28], "accuracy (subset=easy)": [0, 8], "accuracy (subset=other)": [0, 8],
+    }  # fmt: skip
+    easy = tests["accuracy (subset=easy)"]
+    assert easy["p"] == pytest.approx(2 / 2**8)  # McNemar's
+    assert easy["p_holm"] == pytest.approx(2 * easy["p"])
+    assert run(arguments) == 0
+    assert "accuracy (subset=easy)         -0.200 [" in capsys.readouterr().out
+    page = tmp_path / "page.md"
+    assert run(["report", str(verdicts), str(other), "--by", "subset", "--out", str(page)]) == 0
+    assert "### Comparisons by field" in page.read_text()

@@ -212,3 +212,25 @@ def test_a_judge_without_differences_is_seldom_called_worse_anywhere(mixed: bool
         ]  # fmt: skip
         named += by(verdicts).summary.startswith("Worst on")
     assert named <= 5  # at 5 % more than 5 of 40 come in 1.4 % of cases
+
+
+@pytest.mark.parametrize("merge", ["tie", "sum", "half"])
+def test_two_orders_count_as_in_the_run_itself(merge: Any) -> None:
+    rows: Any = [
+        {
+            "id": n,
+            "prediction": "ab"[n % 3 == 0],
+            "prediction_swapped": "ab"[n % 2],
+            "label": "a",
+            "kind": "xy"[n % 5 < 2],
+        }
+        for n in range(100)
+    ]
+    result = dicast.evaluate(rows, by="kind", merge=merge).subgroups
+    assert result is not None
+    for value in "xy":
+        of_value: Any = [each for each in rows if each["kind"] == value]
+        accuracy, figure = dicast.evaluate(of_value, merge=merge).measure("accuracy"), row(result, value).figure
+        assert accuracy is not None
+        assert (figure.value, figure.low, figure.high) == (accuracy.value, accuracy.low, accuracy.high)
+        assert figure.n == accuracy.n == len(of_value)
