@@ -7,7 +7,7 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -38,6 +38,7 @@ from ..paths import home
 from ..signatures.direct import Grade, Prefer
 from .case_source import Cases, CaseSource, case_source
 from .judge_checks import DriftReport, check_judge
+from .label_claims import CORRELATION, claim_text, label_claims, label_supply
 from .label_count import LabelCount
 from .preflight import pace_of, stored
 from .progress import SILENT, Progress
@@ -94,7 +95,7 @@ def check(
         source = case_source(cases)
         name = f"data {source.source}" if isinstance(source, CaseSource) else "data"
         with tempfile.TemporaryDirectory() as folder:
-            items.append(_check_cases(stored(source, Path(folder)), name))
+            items += _check_cases(stored(source, Path(folder)), name)
     return tuple(items)
 
 
@@ -159,8 +160,8 @@ def _reads(lm: Any) -> tuple[bool, str]:
     return True, f"token probabilities yes (mass read {min(masses, default=0):.2f})"
 
 
-def _check_cases(source: CaseSource, name: str) -> CheckItem:
-    """Read every row; a bad one does not end the reading, and the first is named."""
+def _check_cases(source: CaseSource, name: str) -> list[CheckItem]:
+    """Read every row; a bad one does not end the reading, and the first is named. Then what the labels can show."""
     labels, rows, cases = Counter[str](), LabelCount(), list[Case]()
     try:
         with tempfile.TemporaryDirectory() as folder, Rejects(Path(folder) / "rejects.jsonl") as rejects:
@@ -171,9 +172,22 @@ def _check_cases(source: CaseSource, name: str) -> CheckItem:
                     cases.append(case)
         if rejects.count:
             total = rows.rows + rejects.count
-            return CheckItem(name, False, f"{rejects.count} bad rows of {total}; {rejects.first}")
+            return [CheckItem(name, False, f"{rejects.count} bad rows of {total}; {rejects.first}")]
     except DicastError as error:
-        return CheckItem(name, False, str(error))
+        return [CheckItem(name, False, str(error))]
     text = ", ".join(f"{n} {label}" for label, n in labels.most_common())
     notices = "".join(f"; {notice}" for notice in (join_groups(cases).summary, rows.notice()) if notice)
-    return CheckItem(name, rows.rows > 0, f"{cases_text(rows.rows)}; labels: {text or 'none'}{notices}")
+    data = CheckItem(name, rows.rows > 0, f"{cases_text(rows.rows)}; labels: {text or 'none'}{notices}")
+    return [data, *_what_labels_show(cases)]
+
+
+def _what_labels_show(cases: Sequence[Case]) -> Iterator[CheckItem]:
+    """What these labels can show at all, claim by claim; nothing without a label that names a winner."""
+    supply = label_supply(cases)
+    if supply is None:
+        return
+    counts = f"{supply.labels:,} labels in {supply.groups:,} groups"
+    like = f", like {supply.effective:,} independent ones at an intraclass correlation of {CORRELATION:g}"
+    yield CheckItem("labels", True, counts + (like if supply.groups < supply.labels else ""))
+    for claim in label_claims():
+        yield CheckItem("labels", True, claim_text(claim, supply))
