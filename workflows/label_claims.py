@@ -1,8 +1,8 @@
-"""What labels can show at all: for each claim its method, the smallest number of labels, and what a set of labels shows.
+"""What labels can show at all: for each claim its method, the smallest number of labels, and what given labels show.
 
 Numbers are of independent labels. Labels of one group (a prompt, a person) count for less: for as many as the design
-effect leaves at an intraclass correlation of `CORRELATION`. Two judges recorded on PandaLM's prompts have .18 and .24 of
-being right. Certificates count groups.
+effect leaves at an intraclass correlation of `CORRELATION`. Two judges recorded on PandaLM's prompts have .18 and .24
+of being right. Certificates count groups.
 """
 
 from collections import Counter

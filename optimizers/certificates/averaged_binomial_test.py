@@ -14,7 +14,8 @@ Chosen by simulated power at 30, 60, 100 and 120 groups of sizes nearly 1, 3, Pa
 betting on group means (Waudby-Smith & Ramdas 2024, JRSS B 86; one bet fixed in advance, and a mixture), Bentkus' bound
 and its averaged forms: no other was ahead by more than .04 of power (300 worlds each, standard error up to .03), and no
 other is exact where groups are single cases. One draw of an accepted verdict from each group has more power in some
-worlds, by up to .1: its test passes in some draws where too few of all draws pass. But whoever may draw again can choose.
+worlds, by up to .1: its test passes in some draws where too few of all draws pass. But whoever may draw again can
+choose.
 """
 
 import numpy as np
