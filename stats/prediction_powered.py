@@ -11,7 +11,7 @@ This is for a mean score, and for a win rate: the mean of 1 for a win, 0.5 for a
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -65,8 +65,8 @@ def prediction_powered_mean(
         level: of confidence, in (0, 1).
 
     Returns:
-        Without unlabelled cases, with fewer than 3 labelled groups, or where all verdicts are equal, the estimate is
-        the classical one, weight 0.
+        Without unlabelled cases, with fewer than 3 effective groups of labels, or where all verdicts are equal, the
+        estimate is the classical one, weight 0.
 
     Raises:
         DataError: sides or groups of different length, or groups for some cases only.
@@ -81,7 +81,7 @@ def prediction_powered_mean(
     classical = mean(labels, codes[: len(labels)], level=level)
     everything = np.concatenate([seen, unseen])
     judge_only = mean(everything, codes, level=level)
-    if not len(unseen) or classical.groups < FEWEST or not np.ptp(everything):
+    if not len(unseen) or classical.freedom + 1 < FEWEST or not np.ptp(everything):
         return PredictionPowered(classical, classical, judge_only, 0.0, 1.0)
     # What each group moves the mean label by, and the mean verdict of the labelled less that of the other cases.
     n = len(labels)
@@ -93,9 +93,9 @@ def prediction_powered_mean(
     weight = float(moves @ controls) / spread if spread > 0 else 0.0
     value = float(labels.mean() + weight * (unseen.mean() - seen.mean()))
     left = moves - weight * controls
-    free = classical.groups - 2
-    half = quantile(level, free) * math.sqrt(classical.groups / free * float(left @ left))
-    estimate = Estimate(value, value - half, value + half, n, classical.groups)
+    free = classical.freedom - 1
+    half = quantile(level, free) * math.sqrt((free + 2) / free * float(left @ left))
+    estimate = replace(classical, value=value, low=value - half, high=value + half)
     worth = free / (free + 1) * float(moves @ moves) / float(left @ left) if left.any() else math.nan
     return PredictionPowered(estimate, classical, judge_only, weight, worth)
 
