@@ -1,7 +1,9 @@
 """A run by fields of its cases: the figures of each value, the adjusted tests, and where the judge is worst."""
 
 import json
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -234,3 +236,27 @@ def test_two_orders_count_as_in_the_run_itself(merge: Any) -> None:
         assert accuracy is not None
         assert (figure.value, figure.low, figure.high) == (accuracy.value, accuracy.low, accuracy.high)
         assert figure.n == accuracy.n == len(of_value)
+
+
+@pytest.fixture
+def llmbar() -> list[dict[str, Any]]:
+    """Verdicts of one judge on two subsets of LLMBar, in both orders."""
+    folder = os.environ.get("DICAST_RECORDED") or Path(os.environ.get("DICAST_DATA", "")).parent / "recorded"
+    files = {subset: Path(folder) / "llmbar" / f"{subset}.jsonl" for subset in ("natural", "gptinst")}
+    if not all(file.is_file() for file in files.values()):
+        pytest.skip("set DICAST_RECORDED to the folder of recorded judgments")
+    rows = [
+        json.loads(line) | {"subset": name} for name, file in files.items() for line in file.read_text().splitlines()
+    ]
+    return [row for row in rows if (row["judge"], row["setting"]) == ("ChatGPT-0301", "CoT")]
+
+
+def test_recorded_verdicts_of_llmbar_by_subset(llmbar: Any) -> None:
+    """82.0 % on Natural are the published mean of both orders (published_statistics.jsonl, correct_average)."""
+    result = dicast.evaluate(llmbar, by="subset", merge="half").subgroups
+    assert result is not None
+    assert (row(result, "natural").figure.value, row(result, "natural").figure.n) == (0.82, 100)
+    gptinst = [each for each in llmbar if each["subset"] == "gptinst"]
+    hits = [each["label"] == each[order] for each in gptinst for order in ("prediction", "prediction_swapped")]
+    assert row(result, "gptinst").figure.value == pytest.approx(np.mean(hits))
+    assert result.summary.startswith("Worst on subset=gptinst: accuracy 0.")
