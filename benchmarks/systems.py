@@ -20,12 +20,8 @@ from dicast.stats.system_agreement import draw_groups, mean_score_draws, system_
 
 Floats = NDArray[np.float64]
 SYSTEMS, PROMPTS = (5, 8, 16, 30), (20, 100)
-WORLDS = (
-    (0.9, 1.0),
-    (0.6, 1.0),
-    (0.9, 4.0),
-    (0.9, 6.0),
-)  # correlation of the qualities, and noise beside their deviation of 1
+# Correlation of the qualities, and noise of a text beside their deviation of 1.
+WORLDS = ((0.9, 1.0), (0.6, 1.0), (0.9, 4.0), (0.9, 6.0))
 
 
 def drawn_world(rng: np.random.Generator, k: int, prompts: int, rho: float, noise: float) -> tuple[float, list[Floats]]:

@@ -6,9 +6,9 @@ the same for both scorings, and systems. Draws add noise to means that have some
 lie below those of more prompts; the interval holds the percentiles and their reflection at the value, the wider on
 either side.
 
-`benchmarks/systems.py`: with 5 to 30 systems on 20 or 100 prompts nominal 95 % intervals held the correlation that these
-systems have over endless prompts, and that of endless systems, 96 to 100 % of the time; 87 to 93 % where 16 or 30 systems
-were ranked by means of 20 texts with more noise in them than difference between systems.
+`benchmarks/systems.py`: with 5 to 30 systems on 20 or 100 prompts nominal 95 % intervals held the correlation that
+these systems have over endless prompts, and that of endless systems, 96 to 100 % of the time; 87 to 93 % where 16 or
+30 systems were ranked by means of 20 texts with more noise in them than difference between systems.
 """
 
 import math
