@@ -9,8 +9,8 @@ Of four ways tried on 40,000 simulated worlds each (groups of 6, intraclass corr
 Welch's t 1.0 to 15 %, adding a success and a failure (Agresti & Caffo 2000) 2.1 to 7.3 %.
 
 One judge then and now has one intraclass correlation. Estimated from both sides together it varies less, and needs no
-bound for either side: `pooled_difference_interval` errs at 5 % in 3.1 to 6.7 % with 270 labels on either side, whatever the
-sizes of the groups, where `difference_interval` errs in 0.5 to 6.8 % (docs/results/drift.md).
+bound for either side: `pooled_difference_interval` errs at 5 % in 3.1 to 6.7 % with 270 labels on either side, whatever
+the sizes of the groups, where `difference_interval` errs in 0.5 to 6.8 % (docs/results/drift.md).
 """
 
 import math
