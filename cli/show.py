@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.text import Text
 
+from ..data.counting import cases_text
 from . import options
 from .render.evaluation import counted_proportion
 from .render.measures import interval_text, number
@@ -166,7 +167,12 @@ def _short_form(name: str, value: Any) -> Any:
         from ..optimizers.looks import read_looks
 
         return {f"test {number}": look.line for number, look in enumerate(read_looks(value), start=1)}
-    return value[:12] if name == "cases" and isinstance(value, str) else value
+    if name == "cases" and isinstance(value, str):
+        from ..optimizers.fingerprints import count_of
+
+        count = count_of(value)
+        return value[:12] if count is None else f"digests of {cases_text(count)}"
+    return value
 
 
 def _aspect_row(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,11 @@ def cases_text(count: int) -> str:
     return f"{count:,} case{'' if count == 1 else 's'}"
 
 
+def groups_text(count: int) -> str:
+    """The number of groups with its noun, as `cases_text`."""
+    return f"{count:,} group{'' if count == 1 else 's'}"
+
+
 def ordinal(number: int) -> str:
     """The ordinal of a number, from 1.
 

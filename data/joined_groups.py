@@ -16,7 +16,6 @@ Groups without equal texts keep their names, so that a split of such cases is th
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 
 from .case import Case
 from .counting import cases_text
@@ -59,22 +58,26 @@ class JoinedGroups:
     Attributes:
         keys: the group of each case, in order; cases with equal `split_key` have equal keys.
         equal: the cases that have a text in common with another group, to which they were joined.
-        near: the cases that were joined by a near duplicate only; None: not looked for, as datasketch is missing.
+        near: the cases that were joined by a near duplicate only.
         recurring: the kinds of equal texts that join nothing, as they would join too many cases.
     """
 
     keys: tuple[str, ...]
     equal: int = 0
-    near: int | None = 0
+    near: int = 0
     recurring: tuple[Recurrence, ...] = ()
 
     @property
-    def summary(self) -> str:
-        """For people, as in "44 of 300 cases joined by equal texts"; empty if no text is in several groups."""
-        counts = [(self.equal, "by equal texts"), (self.near or 0, "by near duplicates")]
+    def counts(self) -> str:
+        """For people, as in "44 of 300 cases joined by equal texts"; empty if none were joined."""
+        counts = [(self.equal, "by equal texts"), (self.near, "by near duplicates")]
         joined = ", ".join(f"{count:,} {how}" for count, how in counts if count)
-        share = joined.replace(" by", f" of {cases_text(len(self.keys))} joined by", 1) if joined else ""
-        return "; ".join(filter(None, [share, *map(str, self.recurring)]))
+        return joined.replace(" by", f" of {cases_text(len(self.keys))} joined by", 1) if joined else ""
+
+    @property
+    def summary(self) -> str:
+        """The counts, and the kinds of texts that a split does not separate; empty if no text is in several groups."""
+        return "; ".join(filter(None, [self.counts, *map(str, self.recurring)]))
 
     def apply(self, cases: Sequence[Case]) -> list[Case]:
         """The same cases, each with its joined group where that is another."""
@@ -104,15 +107,13 @@ def join_groups(cases: Sequence[Case]) -> JoinedGroups:
     join("cases", texts.by_case(), equal)
     join("queries", texts.queries, equal)
     join("candidate texts", texts.of_few_queries(texts.candidates), equal)
-    has_library = find_spec("datasketch") is not None
-    if has_library and not recurring.keys() & {"cases", "queries"}:
+    if not recurring.keys() & {"cases", "queries"}:
         join("near-duplicate queries", _clusters(texts.queries), near)
-    if has_library and not recurring.keys() & {"cases", "candidate texts"}:
+    if not recurring.keys() & {"cases", "candidate texts"}:
         join("near-duplicate candidate texts", texts.of_few_queries(_clusters(texts.candidates)), near)
     if "queries" in recurring:
         recurring.pop("cases", None)  # they have the same queries
-    only_near = len(near - equal) if has_library else None
-    return JoinedGroups(forest.names(), len(equal), only_near, tuple(recurring.values()))
+    return JoinedGroups(forest.names(), len(equal), len(near - equal), tuple(recurring.values()))
 
 
 class _Texts:

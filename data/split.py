@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import DeclarationError
 from .case import Case, Scores
+from .counting import groups_text
 from .joined_groups import join_groups
 
 PARTS: Mapping[str, float] = {"train": 0.4, "select": 0.2, "test": 0.4}
@@ -43,7 +44,10 @@ def split(
     for index, key in enumerate(keys):
         groups[key].append(index)
     if len(groups) < len(parts):
-        raise DeclarationError(f"split: {len(groups)} groups cannot fill {len(parts)} parts. Give more cases.")
+        raise DeclarationError(
+            f"split: {groups_text(len(groups))} cannot fill {len(parts)} parts. Give cases of more groups, "
+            "or leave out the field group where cases are independent."
+        )
 
     strata = [_stratum(case) for case in cases]
     left = Counter(strata)

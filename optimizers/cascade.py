@@ -16,6 +16,7 @@ from pydantic import Field
 from ..data import Case, Judged
 from ..data.case import Record
 from ..data.counting import cases_text
+from ..data.joined_groups import join_groups
 from ..errors import DataError
 from ..evaluation.measure_factories import proportion_measure
 from ..evaluation.results import Measure
@@ -56,7 +57,9 @@ class CertifiedCascade:
         judge: the members that are not left out, at the certified thresholds; None: nothing could be certified.
         members: all members, in the order of the cascade.
         unit: of costs.
-        cases: fingerprints of the labelled cases, see `fingerprints.case_fingerprints`.
+        cases: fingerprints of the labelled cases and of those that the members were compiled on; see
+            `fingerprints.case_fingerprints`.
+        joined: how many cases were put into one group because they share texts, in words; empty if none.
     """
 
     judge: Cascade | None
@@ -64,6 +67,7 @@ class CertifiedCascade:
     members: tuple[CascadeMember, ...]
     unit: Unit
     cases: str
+    joined: str = ""
 
     def saving(self) -> str:
         """The cost of a case beside that of the last judge alone, in words; empty if nothing was certified."""
@@ -76,7 +80,8 @@ class CertifiedCascade:
     def training(self) -> dict[str, Any]:
         """The training record of the judge file, as JSON."""
         members = {member.name: member.model_dump(mode="json", exclude={"name"}) for member in self.members}
-        return {"members": members, "unit": self.unit, "cases": self.cases}
+        joined = {"joined": self.joined} if self.joined else {}
+        return {"members": members, "unit": self.unit, "cases": self.cases, **joined}
 
 
 def certify_judges(
@@ -102,16 +107,21 @@ def certify_judges(
     if not labelled:
         raise DataError("cascade: no pair or choice with a label. Give cases that people have labelled.")
     data = digest_of(labelled)
-    _refuse_seen([name for name, _ in members], labelled)
+    compiled_on = [_compiled_on(name) for name, _ in members]
+    _refuse_seen([name for name, _ in members], compiled_on, labelled)
     labelled.sort(key=lambda case: case.id)
+    groups = join_groups(labelled)
+    if groups.counts:
+        evidence.progress.step("groups", groups.counts)
     runs = [_judged(name, judge, labelled, data, evidence) for name, judge in members]
     unit, costs = _costs(runs)
     certificate = certify_cascade(
         [_stage(name, run) for (name, _), run in zip(members, runs, strict=True)],
-        risk=risk, delta=delta, costs=costs, groups=[case.split_key for case in labelled],
+        risk=risk, delta=delta, costs=costs, groups=groups.keys,
     )  # fmt: skip
     names = [f"{number} {judge_title(name)}" for number, (name, _) in enumerate(members, start=1)]
-    rows = zip(names, _by_member(certificate, len(members)), map(_accuracy, runs), costs, strict=True)
+    accuracies = [_accuracy(run, groups.keys) for run in runs]
+    rows = zip(names, _by_member(certificate, len(members)), accuracies, costs, strict=True)
     return CertifiedCascade(
         judge=_cascade([judge for _, judge in members], certificate),
         certificate=certificate,
@@ -122,14 +132,19 @@ def certify_judges(
             for name, (threshold, reached, decided), accuracy, price in rows
         ),
         unit=unit,
-        cases=case_fingerprints(labelled),
+        cases=case_fingerprints(labelled, *compiled_on),
+        joined=groups.counts,
     )
 
 
-def _refuse_seen(names: Iterable[str], cases: Sequence[Case]) -> None:
+def _compiled_on(name: str) -> object:
+    """The fingerprints of the cases that a judge file was compiled on; None of any other judge."""
+    return read(name).training.get("cases") if name.endswith(JUDGE_SUFFIX) else None
+
+
+def _refuse_seen(names: Iterable[str], compiled_on: Iterable[object], cases: Sequence[Case]) -> None:
     """Raise DataError for a judge file that was compiled on some of these cases."""
-    for name in names:
-        fingerprints = read(name).training.get("cases") if name.endswith(JUDGE_SUFFIX) else None
+    for name, fingerprints in zip(names, compiled_on, strict=True):
         if seen := len(cases) - len(exclude_seen(cases, fingerprints)):
             raise DataError(
                 f"cascade: {name} was compiled on {seen:,} of these {len(cases):,} cases, so it is more certain of "
@@ -170,12 +185,10 @@ def _costs(runs: Sequence[Sequence[Judged]]) -> tuple[Unit, list[float]]:
     return ("calls", [cost_per_verdict(run) for run in arrays]) if any(map(math.isnan, tokens)) else ("tokens", tokens)
 
 
-def _accuracy(run: Sequence[Judged]) -> Measure:
-    scored = [judged for judged in run if judged.status == "scored"]
-    hits = [judged.winner == judged.human_winner for judged in scored]
-    return proportion_measure(
-        "accuracy", hits, [judged.group for judged in scored], "the verdict equals the human label"
-    )
+def _accuracy(run: Sequence[Judged], groups: Sequence[str]) -> Measure:
+    scored = [(judged, group) for judged, group in zip(run, groups, strict=True) if judged.status == "scored"]
+    hits = [judged.winner == judged.human_winner for judged, _ in scored]
+    return proportion_measure("accuracy", hits, [group for _, group in scored], "the verdict equals the human label")
 
 
 def _by_member(

@@ -83,6 +83,7 @@ class Compiler:
         workers: cases in flight.
         budget: of this call; searches leave enough of it for the test.
         looks: earlier tests that the file of the judge holds; those of this machine are known.
+        seen: fingerprints of the cases that the file of the judge was compiled on; its prompts may come from them.
 
     Attributes:
         account: the cost of this compilation so far.
@@ -106,6 +107,7 @@ class Compiler:
         budget: Budget | None = None,
         progress: ProgressCallbacks | None = None,
         looks: Sequence[Look] = (),
+        seen: object = None,
     ) -> None:
         self.judge, self.recipe, self.workers, self.progress = (
             without_head(judge),
@@ -113,7 +115,7 @@ class Compiler:
             workers,
             progress or ProgressCallbacks(),
         )
-        self.baseline, self.looks = baseline, tuple(looks)
+        self.baseline, self.looks, self.seen = baseline, tuple(looks), seen
         self.cases = [case for case in cases if case.label is not None]
         if repeated := [name for name, times in Counter(case.id for case in self.cases).items() if times > 1]:
             raise DeclarationError(f"compile: several cases have the id {repeated[0]!r}. Give every case another id.")
@@ -277,7 +279,7 @@ class Compiler:
         with self.checkpoints.reading(LOOKS):
             counts = Looks.model_validate(content["counts"])
         if counts.problem:
-            self.progress.step("test", f"this machine does not remember the tested cases ({counts.problem})")
+            self.progress.step("ledger", f"this machine does not remember the tested cases ({counts.problem})")
         return counts
 
     def _baseline_verdicts(self, part: Sequence[Case]) -> dict[str, Sequence[Judged]]:
@@ -311,7 +313,7 @@ class Compiler:
 
     def _training(self, tested: Result | None, certificate: Certificate | None) -> dict[str, Any]:
         parts = {name: len(part) for name, part in self.parts.items()}
-        origin = {"parts": parts, "cases": case_fingerprints(self.cases), "seed": self.recipe.seed}
+        origin = {"parts": parts, "cases": case_fingerprints(self.cases, self.seen), "seed": self.recipe.seed}
         if self._labels is not None:
             origin["head"] = self._labels.model_dump()
         if joined := read_json(self.checkpoints.folder / f"{GROUPS}.json").get("summary"):

@@ -11,6 +11,8 @@ NORMALISED = (
     "texts"  # the first word of fingerprints by normalised texts; files of earlier versions begin with a digest
 )
 
+EXACT = 12  # hex digits of a fingerprint of an earlier version
+
 
 def digest(values: Mapping[str, Any]) -> str:
     """Twelve hex digits, different for different values."""
@@ -23,9 +25,21 @@ def digest_of(cases: Iterable[Case]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def case_fingerprints(cases: Sequence[Case]) -> str:
-    """The fingerprints that a judge file stores, in a line: "texts", then the `case_text_digest` of each case."""
-    return " ".join([NORMALISED, *sorted(set(map(case_text_digest, cases)))])
+def case_fingerprints(cases: Sequence[Case], *earlier: object) -> str:
+    """The fingerprints that a judge file stores, in a line: "texts", then the `case_text_digest` of each case.
+
+    Args:
+        earlier: fingerprints of the judge files that the judge comes from; their cases are seen as well. Those of an
+            earlier version stay as they are, which their length shows. Anything but a text has no cases.
+    """
+    stored = {word for words in earlier if isinstance(words, str) for word in words.split()[1:]}
+    return " ".join([NORMALISED, *sorted({*map(case_text_digest, cases), *stored})])
+
+
+def count_of(fingerprints: str) -> int | None:
+    """The number of cases; None of an earlier version's, where it is not known."""
+    first, *by_case = fingerprints.split() or [""]
+    return len(by_case) if first == NORMALISED else None
 
 
 def exclude_seen(cases: Sequence[Case], fingerprints: object) -> list[Case]:
@@ -46,8 +60,12 @@ def exclude_seen(cases: Sequence[Case], fingerprints: object) -> list[Case]:
 def seen_before(fingerprints: object) -> Callable[[Case], bool]:
     """Whether a case is among those of the fingerprints; arguments as of `exclude_seen`."""
     first, *by_case = fingerprints.split() if isinstance(fingerprints, str) and fingerprints else [""]
-    seen, of_case = frozenset(by_case), case_text_digest if first == NORMALISED else _exact_fingerprint
-    return lambda case: bool(seen) and of_case(case) in seen
+    exact = frozenset(word for word in by_case if first != NORMALISED or len(word) == EXACT)
+    normalised = frozenset(by_case) - exact
+    return lambda case: (
+        (bool(normalised) and case_text_digest(case) in normalised)
+        or (bool(exact) and _exact_fingerprint(case) in exact)
+    )
 
 
 def _exact_fingerprint(case: Case) -> str:

@@ -22,7 +22,7 @@ class GroupsFile(Record):
     """The groups that were joined before a split, as the compilation's folder stores them."""
 
     summary: str = Field(default="", description="how many cases were joined and why; empty if no groups share texts")
-    near: int | None = Field(default=0, description="cases joined by near duplicates only; None: not looked for")
+    near: int = Field(default=0, description="cases joined by near duplicates only")
     joined: dict[str, str] = Field(default_factory=dict, description="case id -> its group, of the joined cases")
 
 

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -15,7 +15,7 @@ from typing import Any, Literal
 import dspy
 
 from ..data import Case, Rejects, Winner
-from ..data.counting import cases_text
+from ..data.counting import cases_text, groups_text
 from ..data.joined_groups import join_groups
 from ..engines import weights
 from ..engines.models import Roles, get_lm
@@ -44,6 +44,7 @@ from .preflight import pace_of, stored
 from .progress import SILENT, Progress
 
 EXTRAS = {"local": "xllamacpp", "data": "pyarrow", "report": "matplotlib"}
+HALF = "; below is what all of them show, and dicast compile tests on half of them"
 COMPARED = 20_000  # cases whose texts are compared with each other, the first of the data
 
 
@@ -176,9 +177,21 @@ def _check_cases(source: CaseSource, name: str) -> list[CheckItem]:
     except DicastError as error:
         return [CheckItem(name, False, str(error))]
     text = ", ".join(f"{n} {label}" for label, n in labels.most_common())
-    notices = "".join(f"; {notice}" for notice in (join_groups(cases).summary, rows.notice()) if notice)
+    groups = join_groups(cases)
+    notices = "".join(f"; {notice}" for notice in (groups.summary, _one_label(labels), rows.notice()) if notice)
     data = CheckItem(name, rows.rows > 0, f"{cases_text(rows.rows)}; labels: {text or 'none'}{notices}")
-    return [data, *_what_labels_show(cases)]
+    return [data, *_what_labels_show(groups.apply(cases))]
+
+
+def _one_label(labels: Mapping[str, int]) -> str:
+    """A warning where all labels of several cases name the same winner."""
+    named = [name for name in labels if name not in ("none", "scores")]
+    if len(named) != 1 or labels[named[0]] < 2:
+        return ""
+    return (
+        f"every label is {named[0]!r}, as where the chosen answer is always in the same place: a judge that prefers "
+        "this place agrees with all of them. Exchange the candidates of a random half of the cases, and their labels"
+    )
 
 
 def _what_labels_show(cases: Sequence[Case]) -> Iterator[CheckItem]:
@@ -186,8 +199,8 @@ def _what_labels_show(cases: Sequence[Case]) -> Iterator[CheckItem]:
     supply = label_supply(cases)
     if supply is None:
         return
-    counts = f"{supply.labels:,} labels in {supply.groups:,} groups"
+    counts = f"{supply.labels:,} labels in {groups_text(supply.groups)}"
     like = f", like {supply.effective:,} independent ones at an intraclass correlation of {CORRELATION:g}"
-    yield CheckItem("labels", True, counts + (like if supply.groups < supply.labels else ""))
+    yield CheckItem("labels", True, counts + (like if supply.groups < supply.labels else "") + HALF)
     for claim in label_claims():
         yield CheckItem("labels", True, claim_text(claim, supply))

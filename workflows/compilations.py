@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from ..engines.jsonl import only_writer
 from ..engines.ledger import Budget
 from ..engines.models import withholding_keys
 from ..engines.pace import paced
@@ -16,9 +17,9 @@ from ..judging.trust import admitted, remember_address
 from ..optimizers.compile import Compiled, Compiler, TooFewLabels
 from ..optimizers.compile_folder import is_compilation
 from ..optimizers.evidence import Interrupted, ProgressCallbacks
-from ..optimizers.looks import Look, read_looks
+from ..optimizers.looks import read_looks
 from ..optimizers.recipe import Baseline, Recipe, read_recipe, recipe
-from ..paths import path_of
+from ..paths import path_of, private_folder
 from .case_source import Cases, case_source
 from .interrupts import delayed_interrupt
 from .judge_spec import JudgeSpec, has_models, judge_spec
@@ -35,6 +36,8 @@ from .preflight import (
 )
 from .progress import SILENT, Progress
 from .reports import write_compilation_page
+
+LOCK = ".lock"  # in the folder, as run folders have
 
 
 @dataclass(frozen=True)
@@ -122,30 +125,27 @@ def compile(
         stored(source, folder), folder, limit, chosen.seed if limit else None, skip_bad=skip_bad, progress=progress
     )
     labelled = exclude_training_cases(labelled, spec.name, progress)
+    learned = read(spec.name).training if spec.name.endswith(JUDGE_SUFFIX) else {}
     progress.start(None, 0)
-    try:
-        compiler = Compiler(
-            built, labelled, folder, chosen, baseline=baseline, workers=workers,
-            budget=as_budget(budget), progress=ProgressCallbacks(progress.step, progress.verdict, stop),
-            looks=_looks_of_file(spec.name),
-        )  # fmt: skip
-    except TooFewLabels as error:
-        return CompileRun(folder, "too few labels", str(error))
-    path = folder / f"{spec.title}{JUDGE_SUFFIX}"
-    try:
-        with paced(pace), delayed_interrupt(stop), withholding_keys(from_file):
-            compiled = compiler.run()
-    except Interrupted:
-        return CompileRun(folder, "stopped", "", _save_best(compiler, path))
-    except BudgetSpent as error:
-        return CompileRun(folder, "budget", str(error), _save_best(compiler, path))
-    compiled.save(path)
-    return CompileRun(folder, "complete", "", path, compiled, _page(folder, progress))
-
-
-def _looks_of_file(judge: str) -> list[Look]:
-    """The tests that a judge file holds; none of any other judge."""
-    return read_looks(read(judge).training.get("looks")) if judge.endswith(JUDGE_SUFFIX) else []
+    with only_writer(private_folder(folder) / LOCK, folder):
+        try:
+            compiler = Compiler(
+                built, labelled, folder, chosen, baseline=baseline, workers=workers,
+                budget=as_budget(budget), progress=ProgressCallbacks(progress.step, progress.verdict, stop),
+                looks=read_looks(learned.get("looks")), seen=learned.get("cases"),
+            )  # fmt: skip
+        except TooFewLabels as error:
+            return CompileRun(folder, "too few labels", str(error))
+        path = folder / f"{spec.title}{JUDGE_SUFFIX}"
+        try:
+            with paced(pace), delayed_interrupt(stop), withholding_keys(from_file):
+                compiled = compiler.run()
+        except Interrupted:
+            return CompileRun(folder, "stopped", "", _save_best(compiler, path))
+        except BudgetSpent as error:
+            return CompileRun(folder, "budget", str(error), _save_best(compiler, path))
+        compiled.save(path)
+        return CompileRun(folder, "complete", "", path, compiled, _page(folder, progress))
 
 
 def _baseline(baseline: Baseline | None, judge: Judge) -> Judge | None:

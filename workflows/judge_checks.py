@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from ..data import Case, Judged, Rejects
 from ..data.case import digest
+from ..data.joined_groups import join_groups
 from ..data.split import sample
 from ..engines.model_string import ModelString
 from ..engines.odd_cases import LenientJudge, failure_of
@@ -123,6 +124,10 @@ def check_judge(
     if not chosen:
         raise DataError(f"--cases {source.source}: no pair or choice with a label. Give newly labelled cases.")
     chosen = exclude_training_cases(chosen, str(judge), progress)
+    groups = join_groups(chosen)
+    if groups.counts:
+        progress.notice(groups.counts)
+    chosen = groups.apply(chosen)
     progress.start(len(chosen), 0)
     judged: list[Case] = []
     verdicts: list[Judged] = []

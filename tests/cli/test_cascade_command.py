@@ -139,6 +139,19 @@ def test_two_judges_are_certified_together(server: MockServer, capsys: pytest.Ca
     ]
 
 
+def test_copies_count_once(server: MockServer, capsys: pytest.CaptureFixture[str]) -> None:
+    """40 pairs and their copies under another group, by a space: 40 groups, in the certificate and its check."""
+    write("labels.jsonl", range(40))
+    rows = [json.loads(line) for line in Path("labels.jsonl").read_text().splitlines()]
+    copies = [row | {"id": f"copy {row['id']}", "query": f"{row['query']} ", "group": row["id"]} for row in rows]
+    Path("labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows + copies))
+    run(CASCADE)
+    told = capsys.readouterr()
+    assert "of 40 groups (80 labelled cases)" in " ".join(told.out.split())
+    assert "groups  80 of 80 cases joined by equal texts" in told.err
+    assert read(FILE).training["joined"] == "80 of 80 cases joined by equal texts"
+
+
 def test_as_json_all_of_it_is_told(server: MockServer, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*CASCADE, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)

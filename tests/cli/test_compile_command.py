@@ -11,6 +11,7 @@ import dicast
 from dicast.cli import run
 from dicast.data import Case, Finding, Verdict
 from dicast.data.split import split
+from dicast.engines.jsonl import only_writer
 from dicast.judging import PROGRAMS, Program
 from dicast.judging.judge import Judge, verdict_of
 from dicast.judging.judge_file import read
@@ -18,6 +19,7 @@ from dicast.judging.stage import Stage
 from dicast.optimizers.recipe import Parts
 from dicast.signatures.direct import Prefer
 from dicast.testing import MockServer
+from dicast.workflows.compilations import LOCK
 
 N = 200
 RECIPE = {"space": SPACE, "trials": 18, "head": False, "baseline": None, "risk": 0.3, "parts": Parts().model_dump()}
@@ -266,6 +268,43 @@ class Answering(Judge):
         return verdict_of(
             case, [Finding(criterion="x", distribution={"a": 0.05, "b": 0.05, "tie": 0.05} | {said: 0.9})]
         )
+
+
+def test_cases_of_every_earlier_compilation_are_seen(capsys: pytest.CaptureFixture[str]) -> None:
+    """A judge file that is compiled again keeps its prompts, so the cases that they came from are not new to it."""
+    rows = [json.loads(line) for line in Path("labels.jsonl").read_text().splitlines()]
+    write("first.jsonl", rows[:60])
+    write("second.jsonl", rows[60:120])
+    run(["compile", "longer", "--cases", "first.jsonl", "--out", "one"])
+    run(["compile", "one/longer.judge.json", "--cases", "second.jsonl", "--out", "two"])
+    capsys.readouterr()
+    for name in ("first", "second"):
+        assert run(["check", "--judge", "two/longer.judge.json", "--cases", f"{name}.jsonl"]) == 3
+        assert "was compiled on all of these 60 cases" in capsys.readouterr().err
+    run(["show", "two/longer.judge.json"])
+    assert "cases: digests of 120 cases" in capsys.readouterr().out
+
+
+def test_a_second_compilation_in_the_same_folder_waits(capsys: pytest.CaptureFixture[str]) -> None:
+    with only_writer(Path("out") / LOCK, Path("out")):
+        assert run(["compile", "longer", "--cases", "labels.jsonl", "--out", "out"]) == 3
+    assert "dicast: out: in use, another process is writing here." in capsys.readouterr().err
+
+
+def test_a_ledger_that_cannot_be_written_is_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("file").write_text("")
+    monkeypatch.setenv("DICAST_HISTORY", "file/history")
+    run(["compile", "longer", "--cases", "labels.jsonl", "--out", "out"])
+    assert "ledger  this machine does not remember the tested cases (file/history: " in capsys.readouterr().err
+
+
+def test_one_group_is_a_clear_line(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [json.loads(line) | {"group": "all"} for line in Path("labels.jsonl").read_text().splitlines()]
+    write("labels.jsonl", rows)
+    assert run(["compile", "longer", "--cases", "labels.jsonl", "--out", "out"]) == 3
+    assert "split: 1 group cannot fill 3 parts. Give cases of more groups" in capsys.readouterr().err
 
 
 def test_the_model_that_the_search_chose_is_saved(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,6 @@ import pytest
 
 from dicast.data.near_duplicates import BOUND, COMPARED, jaccard, near_duplicates, shingles_of
 
-pytest.importorskip("datasketch", reason="the environment is of an earlier version")
-
 
 def texts(seed: int, count: int) -> list[str]:
     """Different texts of 40 to 300 characters, each with copies in which more and more words are changed."""

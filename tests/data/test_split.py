@@ -147,7 +147,7 @@ def test_one_part_takes_everything() -> None:
 
 def test_fewer_groups_than_parts_are_refused() -> None:
     cases = [pair(number, group=str(number % 2)) for number in range(9)]
-    with pytest.raises(DeclarationError, match=r"split: 2 groups cannot fill 3 parts\. Give more cases\."):
+    with pytest.raises(DeclarationError, match=r"split: 2 groups cannot fill 3 parts\. Give cases of more groups"):
         split(cases)
 
 

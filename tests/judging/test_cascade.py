@@ -285,4 +285,4 @@ def test_no_case_that_a_member_was_compiled_on_certifies_it(
         certify_judges([(str(path), judge)], changed(cases), evidence)
     found = certify_judges([(str(path), judge)], [*map(labelled, range(40, 80))], evidence)
     assert found.certificate.thresholds
-    assert len(found.training()["cases"]) == len("texts") + 40 * 17
+    assert len(found.training()["cases"]) == len("texts") + 80 * 17  # and those of the member

@@ -42,6 +42,14 @@ def test_fingerprints_of_an_earlier_version_still_work() -> None:
     assert exclude_seen(cases(2), EARLIER.split()[0]) == []
 
 
+def test_cases_of_all_earlier_compilations_are_seen() -> None:
+    """Also where an earlier version wrote some of them."""
+    new = cases(4)[2:]
+    both = case_fingerprints(new, EARLIER, None)
+    assert exclude_seen(cases(4), both) == []
+    assert [case.id for case in exclude_seen(cases(5), case_fingerprints(cases(0), both))] == ["4"]
+
+
 def test_without_fingerprints_every_case_is_new() -> None:
     values: tuple[object, ...] = (None, {}, "", 7)
     for fingerprints in values:

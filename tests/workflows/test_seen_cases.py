@@ -78,3 +78,14 @@ def test_check_says_how_many_cases_share_texts(tmp_path: Path) -> None:
     assert isinstance(items, tuple)
     item = next(item for item in items if item.name.startswith("data"))
     assert "; 8 of 34 cases joined by equal texts" in item.text
+
+
+def test_check_says_that_every_label_is_the_same_and_counts_joined_groups() -> None:
+    copies = [pair(n, pair(n - 20).query + " ") if n >= 20 else pair(n) for n in range(40)]
+    copies = [case.model_copy(update={"group": case.id}) for case in copies]
+    items = dicast.check(cases=copies)
+    assert isinstance(items, tuple)
+    texts = [item.text for item in items if item.name == "labels"]
+    assert texts[0].startswith("40 labels in 20 groups, like 32 independent ones")
+    (data,) = [item.text for item in items if item.name.startswith("data")]
+    assert all(words in data for words in ("40 of 40 cases joined by equal texts; ", "; every label is 'a', as where"))
