@@ -163,6 +163,11 @@ def _short_form(name: str, value: Any) -> Any:
         return f"{calls:,} calls, {minutes:.1f} minutes"
     if name == "aspects" and isinstance(value, list):
         return {str(row["aspect"]): _aspect_row(row) for row in value}
+    if name == "head" and isinstance(value, Mapping):
+        from ..optimizers.head.head_labels import HeadLabels
+
+        labels = HeadLabels.model_validate(value)
+        return "; ".join(filter(None, [f"fitted to {cases_text(labels.n)}", labels.sentence]))
     if name == "looks" and isinstance(value, list):
         from ..optimizers.looks import read_looks
 

@@ -106,6 +106,8 @@ def _pointwise(row: Row, scale: Scale) -> dict[str, Any]:
         problem = f"the columns are {', '.join(sorted(map(str, row)))[:300] or 'none'}"
         advice = f"They have none of the shapes {SHAPES}; rename with --fields (in Python, CaseSource(fields=...))."
         raise FieldError("response", sorted(row), advice, problem)
+    if isinstance(row.get("label"), int | float) and row.get("score") in (None, ""):
+        raise FieldError("label", row["label"], "A single text has a `score`; rename with --fields score=label.")
     scale = _scale(row, scale)
 
     def scores(field: str, value: object) -> Scores:

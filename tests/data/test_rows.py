@@ -126,6 +126,13 @@ def test_a_bad_field_of_a_text_is_named_with_its_value(more: dict[str, Any], mes
     assert message in told(TEXT, **more)
 
 
+def test_a_text_whose_score_is_called_label_is_not_taken_as_unlabelled() -> None:
+    assert "field 'label' is 3.5. A single text has a `score`; rename with --fields score=label." in told(
+        TEXT, label=3.5
+    )
+    assert made(TEXT, label="news").label is None
+
+
 def test_a_row_of_no_shape_lists_its_fields_and_the_shapes() -> None:
     assert told({"prompt": "p", "chosen": "x"}) == (
         "the columns are chosen, prompt. They have none of the shapes pairwise (query, response_a, response_b), "

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from leaning_judge import Leaning, worlds
 
+from dicast.cli.show import _short_form
 from dicast.data import Case, Judged, Winner
 from dicast.evaluation.run_arrays import run_arrays
 from dicast.optimizers.compile import Compiler
@@ -99,6 +100,7 @@ def test_the_line_the_page_and_the_judge_file_count_soft_labels(tmp_path: Path) 
     assert lines["head"].endswith(sentence)
     assert sentence in compilation_markdown(compilation, title="Page", now="now")
     assert training["head"] == compilation.head_labels.model_dump()
+    assert _short_form("head", training["head"]) == f"fitted to {compilation.head_labels.n} cases; {sentence}"
 
 
 def test_heads_and_objectives_have_the_same_targets() -> None:
