@@ -39,10 +39,13 @@ def by_answer(run: RunArrays) -> RunArrays:
 
 
 def of_cases(measures: Iterable[Measure], run: RunArrays) -> Iterator[Measure]:
-    """Measures of `by_answer(run)` with the number of cases as n."""
+    """Measures of `by_answer(run)` with n cases, and without groups where no case shares its group."""
     m = run.answers.shape[1]
     for measure in measures:
-        yield measure if m == 1 else measure.model_copy(update={"n": math.ceil(measure.n / m)})
+        n = math.ceil(measure.n / m)
+        of_groups = measure.groups is not None and measure.groups < n
+        groups = {} if of_groups else {"groups": None, "effective_groups": None}
+        yield measure if m == 1 else measure.model_copy(update={"n": n, **groups})
 
 
 def of_answers(metric: Measurement) -> Measurement:

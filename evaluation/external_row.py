@@ -29,6 +29,8 @@ def _value(value: Any) -> Any:
         return value
     if isinstance(value, list | tuple) and len(value) == 2 and all(map(_is_number, value)):
         return float(value[0]), float(value[1])
+    if isinstance(value, int | float) and abs(value) > MOST_SCORE:
+        raise ValueError(f"a score is a number from -{MOST_SCORE:g} to {MOST_SCORE:g}")
     raise ValueError("must be 'a', 'b' or 'tie', a score, the index of an option, or two scores [a's, b's]")
 
 

@@ -12,7 +12,7 @@ asked in both orders, and the scale of its scores.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..data import Judged
+from ..data.attributes import scalar_text
 from ..data.lines import lines_of
 from ..data.rows import bad_row
 from ..errors import DataError
@@ -62,28 +63,27 @@ class ExternalVerdicts:
     source: str
     lines: Iterable[str | bytes]
     where: Mapping[str, str]
+    _repeated: int | None = field(default=None, init=False, repr=False, compare=False)
 
     @classmethod
     def of_file(cls, path: Path, where: Mapping[str, str] | None = None) -> "ExternalVerdicts":
         return cls(str(path), FileLines(path), where or {})
 
     def __iter__(self) -> Iterator[Judged]:
-        return self.counted(RepeatedRows(self.source))
-
-    def counted(self, repeated: RepeatedRows) -> Iterator[Judged]:
-        """The verdicts; `repeated` counts the rows that are left out."""
+        repeated = RepeatedRows(self.source)
         for number, row in self._rows():
             judged = self._judged(number, row)
             if repeated.is_new(number, judged):
                 yield judged
+        self._repeated = repeated.count
 
-    @cached_property
+    @property
     def repeated(self) -> int:
-        """Rows that do not count, because another row of the case is the same."""
-        rows = RepeatedRows(self.source)
-        for _ in self.counted(rows):
-            pass
-        return rows.count
+        """Rows that do not count, because another row of the case is the same; known once all rows were read."""
+        if self._repeated is None:
+            for _ in self:
+                pass
+        return self._repeated or 0
 
     def line_of(self, case_id: str) -> int | None:
         """The line of a case; None: there is none."""
@@ -95,7 +95,7 @@ class ExternalVerdicts:
         facts: dict[Names, RowFacts] = {}
         chosen: Names | None = None
         for _, content in self._contents():
-            names = tuple(str(content.get(name) or "") for name in NAMES)
+            names = tuple(scalar_text(content.get(name)) for name in NAMES)
             facts.setdefault(names, RowFacts()).add(content)
             if self._is_chosen(content):
                 self._check_same(chosen or names, names)
@@ -104,7 +104,7 @@ class ExternalVerdicts:
 
     def values_of(self, name: str) -> set[str]:
         """The values that the rows have in a field, chosen or not."""
-        return {str(content[name]) for _, content in self._contents() if content.get(name) is not None}
+        return {text for _, content in self._contents() if (text := scalar_text(content.get(name)))}
 
     def _contents(self) -> Iterator[tuple[int, Row]]:
         for number, raw in enumerate(self.lines, start=1):
@@ -112,7 +112,7 @@ class ExternalVerdicts:
                 yield number, parse_object(raw, f"{self.source} line {number}", advice=ADVICE, nan=True)
 
     def _is_chosen(self, content: Row) -> bool:
-        return all(str(content.get(name)) == value for name, value in self.where.items())
+        return all((text := scalar_text(content.get(name))) and text == value for name, value in self.where.items())
 
     def _rows(self) -> Iterator[tuple[int, ExternalVerdict]]:
         """The chosen rows with their lines."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..data.counting import groups_text
 from ..stats.resampling import Estimate, Groups, group_codes, mean, proportion
 from .results import Measure
 
@@ -65,10 +66,10 @@ def with_few_groups_warning(measure: Measure) -> Measure:
     count = measure.freedom + 1
     if measure.groups is None or count >= FEW_GROUPS:
         return measure
-    largest = "" if measure.effective_groups is None else " of equal size, because some are much larger than others"
+    unequal = "" if measure.effective_groups is None else f" that count for {count:.3g} of equal size"
     warning = (
-        f"few effective groups: the {measure.n:,} labelled cases are in {measure.groups:,} groups that count for "
-        f"{count:.3g}{largest}. Below {FEW_GROUPS} an interval holds the truth less surely; label more groups."
+        f"few effective groups: the {measure.n:,} labelled cases are in {groups_text(measure.groups)}{unequal}. "
+        f"Below {FEW_GROUPS} an interval holds the truth less surely; label more groups."
     )
     return measure.model_copy(update={"warning": " ".join(filter(None, (measure.warning, warning)))})
 

@@ -165,7 +165,7 @@ class Evaluation(Record):
     judge: str = Field(description="name of the judge")
     cases: int = Field(description="cases of the run, unscored cases included")
     scored: int = Field(description="cases with a verdict")
-    labelled: int = Field(description="scored and with a human label")
+    labelled: int = Field(description="with a human label, and scored or counted as wrong")
     groups: int = Field(description="independent groups (prompts, persons) of the scored cases")
     unscored: dict[str, int] = Field(default_factory=dict, description="reason: how many")
     noted: int = Field(default=0, description="verdicts with a note")
@@ -195,9 +195,9 @@ class Evaluation(Record):
         """The warnings of all measures, equal texts once, that lines do not count, and that a sample is unequal."""
         measured = [measure.warning for section in self.sections.values() for measure in section if measure.warning]
         texts = [*dict.fromkeys(measured)]
-        lines = f"{self.repeated:,} {'line has' if self.repeated == 1 else 'lines have'}"
+        lines = f"{self.repeated:,} {'line does' if self.repeated == 1 else 'lines do'}"
         if self.repeated:
-            texts.append(f"{lines} a later one of the same case; the last one counts")
+            texts.append(f"{lines} not count, as an equal or a later line is of the same case")
         if self.unequal_sample:
             texts.append(
                 "the cases are a sample of unequal probabilities (field inclusion_probability), so the figures are not "

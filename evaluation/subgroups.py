@@ -17,7 +17,7 @@ from ..stats.contrasts import Contrast, proportion_contrasts, statistic_contrast
 from ..stats.paired import holm
 from ..stats.proportions import correlation
 from ..stats.resampling import Estimate
-from .aspects import mean_estimate, mean_of_figures, strata_of
+from .aspects import Strata, mean_estimate, mean_of_figures, strata_of
 from .attribute_arrays import MOST_VALUES
 from .measure_factories import difference_measure, proportion_measure, to_measure
 from .results import Measure, Subgroup, Subgroups, SubgroupTable
@@ -135,18 +135,24 @@ def _contrasts(part: RunArrays, division: Division, tested: list[bool], seed: in
 
 
 def _score_contrast(texts: RunArrays, inside: Flags, field: str) -> Contrast:
-    """Of the mean over aspects of Spearman's correlation; over the aspects that both sides have, unless the field is
-    the aspect."""
-    used = np.ones(texts.n, dtype=bool)
-    if field != ASPECT:
-        used = np.isin(texts.aspect, np.intersect1d(texts.aspect[inside], texts.aspect[~inside]))
-    places, strata = np.flatnonzero(used), strata_of(texts)
+    """Of the mean over aspects of Spearman's correlation; over the aspects on which both sides have one, or, where the
+    field is the aspect, over all that have one."""
+    strata = strata_of(texts)
+    first, second = (_defined_aspects(texts, strata, np.flatnonzero(side)) for side in (inside, ~inside))
+    names = first | second if field == ASPECT else first & second
+    used = np.isin(strata.codes, [strata.names.index(name) for name in names])
+    places = np.flatnonzero(used)
 
     def mean_spearman(rows: NDArray[np.intp]) -> float:
         chosen = places[rows]
         return mean_of_figures(strata.part(chosen).figures(lambda part: _spearman(texts, chosen[part])))
 
     return statistic_contrast(mean_spearman, inside[used], texts.group[used])
+
+
+def _defined_aspects(texts: RunArrays, strata: Strata, rows: NDArray[np.intp]) -> set[str]:
+    """The aspects on which these texts have a correlation: of some texts and not of constant scores."""
+    return set(strata.part(rows).defined(lambda part: _spearman(texts, rows[part])))
 
 
 def _spearman(texts: RunArrays, rows: NDArray[np.intp]) -> float:

@@ -3,6 +3,7 @@
 import math
 from typing import Literal
 
+from ..data.counting import groups_text
 from ..evaluation.results import Measure
 
 Unit = Literal["percent", "points", "number", "change"]
@@ -95,7 +96,7 @@ def count_of(measure: Measure) -> str:
     if groups is None or groups >= measure.n:
         return f"{measure.n:,}"
     effective = "" if measure.effective_groups is None else f", effective {measure.effective_groups:.1f}"
-    return f"{measure.n:,} in {groups:,} groups{effective}"
+    return f"{measure.n:,} in {groups_text(groups)}{effective}"
 
 
 def _places(measure: Measure) -> int | None:

@@ -17,6 +17,10 @@ from .run_report import LeadMeasure, RunReport, calibration_error, lead_measure
 from .run_sections import MeasureTable, Part, parts, rows_of_tests
 from .subgroup_tables import rows_by_field, subgroup_blocks
 
+NO_VERDICT = (
+    "Cases without a verdict are counted, and are wrong only where the signature line of the run says unreadable=wrong."
+)
+
 
 def runs_html(runs: Sequence[RunReport], comparisons: Sequence[RunComparison] = (), *, title: str, now: str) -> str:
     """The page as one HTML document; the same input gives the same text.
@@ -60,6 +64,7 @@ def runs_html(runs: Sequence[RunReport], comparisons: Sequence[RunComparison] = 
         divided=divided,
         cases=disagreements,
         menus=case_browser.menus(disagreements),
+        no_verdict=NO_VERDICT,
     )
 
 
@@ -82,7 +87,7 @@ def runs_markdown(runs: Sequence[RunReport], comparisons: Sequence[RunComparison
     if runs:
         signatures = (f"- {markdown.code(run.evaluation.signature)}" for run in runs)
         blocks += ["## How to reproduce it", "\n".join(signatures)]
-        blocks.append("Intervals are 95 %. Cases without a verdict are counted, and never scored as wrong.")
+        blocks.append(f"Intervals are 95 %. {NO_VERDICT}")
     return "\n\n".join(blocks).replace(THIN, " ") + "\n"
 
 
@@ -138,7 +143,7 @@ def _measures(table: MeasureTable, has_runs: bool) -> str:
             cell.value,
             cell.interval,
             cell.n,
-            " ".join(filter(None, [line.description, cell.note])),
+            f"{line.description} ({cell.note})".strip() if cell.note else line.description,
         ]
         for line in table.lines
         for cell in line.cells

@@ -62,6 +62,8 @@ def agreement(
     if len(opened) < 2:
         raise DeclarationError(f"agreement: {len(opened)} run was given. Give two or more, of the same cases.")
     titles = list(names) or run_titles(opened)
+    if len(names) == 0 and len(set(titles)) != len(opened):
+        raise DeclarationError(f"agreement: {_repeated(titles)} was given twice. Give each run once.")
     if len(set(titles)) != len(opened):
         raise DeclarationError(f"agreement: the names {titles} are not one for each run. Give {len(opened)} names.")
     if (sample is None) != (out is None):
@@ -81,6 +83,10 @@ def agreement(
         update = {"labelled": weighted_judges(table, read), "warnings": (*result.warnings, *missing)}
         result = result.model_copy(update=update)
     return result
+
+
+def _repeated(titles: Sequence[str]) -> str:
+    return next(title for title in titles if titles.count(title) > 1)
 
 
 def _texts(

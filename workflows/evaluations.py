@@ -78,7 +78,8 @@ def evaluate(
     arrays = arrays_with_fields(run, run.arrays_by(rules), by, named)
     evaluation = evaluate_arrays(arrays, run.identity_by(rules), **options)
     if not evaluation.cases:
-        raise RunError(f"{run.path}: holds no verdict. Run dicast judge --out {run.path} first.")
+        advice = f"Run dicast judge --out {run.path} first." if run.path.is_dir() else "Give one verdict a line."
+        raise RunError(f"{run.path}: holds no verdict. {advice}")
     if texts:
         sections = evaluation.sections | {"explanations": _text_metrics(run, texts, cases, seed)}
         titles = evaluation.titles | {"explanations": section_title("explanations")}
@@ -105,16 +106,16 @@ def _verdicts(rows: Any, where: Mapping[str, str] | None) -> _Listed:
         row if isinstance(row, Judged) else json_row("evaluate", n, row, nulls=nulls)
         for n, row in enumerate(listed, start=1)
     ]
-    repeated = RepeatedRows("evaluate")
     if is_external:
         external = ExternalVerdicts("evaluate", list(map(str, lines)), where or {})
-        return _Listed(list(external.counted(repeated)), repeated.count, external)
+        return _Listed(list(external), external.repeated, external)
     verdicts = [
         line
         if isinstance(line, Judged)
         else parse_record_json(Judged, line, f"evaluate: row {number} is not a verdict", advice=ROWS_OF_A_RUN)
         for number, line in enumerate(lines, start=1)
     ]
+    repeated = RepeatedRows("evaluate")
     distinct = [judged for number, judged in enumerate(verdicts, start=1) if repeated.is_new(number, judged)]
     return _Listed(distinct, repeated.count)
 
@@ -145,7 +146,7 @@ def _evaluate_list(listed: _Listed, rules: VerdictRules, **options: Any) -> Eval
 
 def _branches(run: Run, evaluation: Evaluation, seed: int) -> tuple[Branch, ...]:
     """Verdicts from fewer criteria, for pairs whose verdict is the sum over two criteria or more."""
-    if evaluation.confusion is None:
+    if evaluation.confusion is None or not run.path.is_dir():  # rows of other tools have no criteria
         return ()
     try:
         return sweep(run.verdicts(), seed=seed, tie_threshold=float(run.identity["settings"].get("tie_threshold", 0.0)))

@@ -1,7 +1,7 @@
 """Runs, read from their folders or from files of other tools: their verdicts, their identity, their tables."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -109,9 +109,8 @@ class Run:
         """The verdicts as arrays, as these rules count them; read once for each."""
         if rules not in self._arrays:
             scale = self.manifest.get("scale")
-            self._arrays[rules] = run_arrays(
-                self, tuple(scale) if scale else None, repeated=self.repeated, place=self.place, rules=rules
-            )
+            arrays = run_arrays(self, tuple(scale) if scale else None, place=self.place, rules=rules)
+            self._arrays[rules] = replace(arrays, repeated=self.repeated)
         return self._arrays[rules]
 
     def identity_by(self, rules: VerdictRules) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from ...data.counting import cases_text
+from ...data.counting import cases_text, groups_text
 from ...evaluation.agreement_results import JudgeAgreement
 from .evaluation import measures_table
 from .measures import column_table, interval_text
@@ -15,7 +15,7 @@ from .measures import column_table, interval_text
 
 def judge_agreement(result: JudgeAgreement) -> Iterator[Any]:
     """What to print of judges that judged the same cases, in order."""
-    groups = f", in {result.groups:,} groups (intervals take whole groups)" if result.groups < result.cases else ""
+    groups = f", in {groups_text(result.groups)} (intervals take whole groups)" if result.groups < result.cases else ""
     yield Text(f"{len(result.judges)} judges on {cases_text(result.cases)} that all of them scored{groups}")
     for judge, count in result.unshared.items():
         if count:

@@ -6,7 +6,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from ...data.counting import cases_text
+from ...data.counting import cases_text, groups_text
 from ...evaluation.results import Evaluation, Measure, PairedTest, RunComparison, unshared_lines
 from ...evaluation.sections import section_title
 from .measures import column_table, interval_text, number, p_value
@@ -81,9 +81,10 @@ def measures_table(measures: Iterable[Measure]) -> Table:
 
 
 def _counts(result: Evaluation, of_run: bool) -> str:
-    text = f"{cases_text(result.cases)}, {result.scored:,} scored, {result.labelled:,} of these labelled"
-    if result.groups < result.scored:
-        text += f", in {result.groups:,} groups (intervals take whole groups{_effective_groups(result)})"
+    of_these = " of these" if result.labelled <= result.scored else ""  # unscored verdicts may count as wrong ones
+    text = f"{cases_text(result.cases)}, {result.scored:,} scored, {result.labelled:,}{of_these} labelled"
+    if result.groups < max(result.scored, result.labelled):
+        text += f", in {groups_text(result.groups)} (intervals take whole groups{_effective_groups(result)})"
     unscored = unscored_text(result, of_run=of_run)
     return f"{text}; {unscored}" if unscored else text
 

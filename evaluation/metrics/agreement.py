@@ -24,15 +24,19 @@ A_TIE_B = (0, 2, 1)  # a pair's labels as a scale: a tie lies between
 
 
 @register("agreement")
-@of_answers
 def accuracy(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """Accuracy, over all labelled verdicts, over those that people do not call a tie, and of each aspect."""
+    for measure in _accuracies(run, options):
+        yield with_few_groups_warning(measure) if measure.name == "accuracy" else measure
+
+
+@of_answers
+def _accuracies(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     both = run.labelled
     if not both.n:
         return
     hits = both.judge == both.human
-    whole = proportion_measure("accuracy", hits, both.group, "the verdict equals the human label")
-    yield with_few_groups_warning(whole)
+    yield proportion_measure("accuracy", hits, both.group, "the verdict equals the human label")
     if run.is_of_pairs and (untied := both.human != 2).any() and not untied.all():
         description = "over the cases that people do not call a tie"
         yield proportion_measure("accuracy without ties", hits[untied], both.group[untied], description)

@@ -156,6 +156,8 @@ def test_a_report_follows_the_rules(file: Path, tmp_path: Path) -> None:
     text = page.path.read_text()
     assert "merge=half" in text
     assert "no answer" in text
+    assert "cases with a verdict (1 parse\\_failure)" in text
+    assert "wrong only where the signature line of the run says unreadable=wrong" in text
 
 
 def test_a_rule_that_is_none_is_refused(file: Path) -> None:

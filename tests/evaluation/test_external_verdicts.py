@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+import dicast
 from dicast.data import Judged, Scores, Winner
-from dicast.errors import DataError
+from dicast.errors import DataError, RunError
 from dicast.evaluation import run_arrays
 from dicast.evaluation.external_verdicts import ExternalVerdicts, read_external_verdicts
 
@@ -87,7 +88,7 @@ PAIR, TEXT, CHOICE = {"prediction": "a", "label": "a"}, {"prediction": 3, "label
         (TEXT | {"prediction_swapped": "a"}, "prediction_swapped is for pairs, but the row.s verdicts are scores"),
         (TEXT | {"votes": [4, "a"]}, 'votes.1 is "a", but the row.s verdicts are scores'),
         (TEXT | {"label": "a"}, 'label is "a", but the row.s verdicts are scores'),
-        (TEXT | {"prediction": 1e308}, "field 'prediction' is 1e.308"),
+        (TEXT | {"prediction": 1e308}, r"field 'prediction' is 1e.308: a score is a number from -1e.50 to 1e.50"),
         (TEXT | {"label": 10**400}, "field 'label' is 1000"),
         (TEXT | {"prediction": True}, "field 'prediction' is true"),
         (PAIR | {"lengths": [10**400, 1]}, "field 'lengths.0' is 1000"),
@@ -125,6 +126,35 @@ def test_a_row_that_makes_no_sense_is_refused_in_one_line(row: dict[str, object]
         list(read_external_verdicts(rows(tmp_path, {"id": "1"} | row)))
     assert "\n" not in str(error.value)
     assert len(str(error.value)) < 400
+
+
+@pytest.mark.parametrize(("field", "count"), [("hard=true", 2), ("year=2024", 2), ("note=x", 1), ("0=0", 1)])
+def test_a_field_chooses_rows_by_the_text_that_its_subgroups_have(tmp_path: Path, field: str, count: int) -> None:
+    name, _, value = field.partition("=")
+    path = rows(
+        tmp_path,
+        {"id": 1, "hard": True, "year": 2024, "note": "x", "0": 0} | PAIR,
+        {"id": 2, "hard": True, "year": 2024.0, "note": None} | PAIR,
+        {"id": 3, "hard": False, "year": "2023"} | PAIR,
+    )
+    assert len(list(read_external_verdicts(path, {name: value}))) == count
+    assert not list(read_external_verdicts(path, {"note": "None"}))  # a missing value is no text
+    assert not list(read_external_verdicts(path, {"nothing": ""}))
+
+
+def test_repeated_rows_are_counted_while_the_rows_are_read(tmp_path: Path) -> None:
+    path = rows(tmp_path, {"id": 1} | PAIR, {"id": "1"} | PAIR, {"id": 2} | PAIR)
+    verdicts = ExternalVerdicts.of_file(path)
+    assert verdicts.repeated == 1
+    assert len(list(verdicts)) == 2
+    assert verdicts.repeated == 1
+    evaluation = dicast.evaluate(path)
+    assert evaluation.warnings == ("1 line does not count, as an equal or a later line is of the same case",)
+
+
+def test_a_file_without_rows_is_no_run_to_continue(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"verdicts.jsonl: holds no verdict\. Give one verdict a line\."):
+        dicast.evaluate(rows(tmp_path))
 
 
 def test_a_file_holds_verdicts_of_one_kind(tmp_path: Path) -> None:

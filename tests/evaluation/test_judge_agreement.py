@@ -215,6 +215,8 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
     paths = files(tmp_path, letters(5, (0.9, 0.9)))
     other = write(tmp_path / "other.jsonl", [{"id": "x", "prediction": "a"}])
     scored = write(tmp_path / "scored.jsonl", [{"id": "0000", "prediction": 3}])
+    with pytest.raises(DeclarationError, match=r"judge0.jsonl was given twice\. Give each run once"):
+        dicast.agreement([paths[0], paths[0]])
     with pytest.raises(DeclarationError, match="1 run was given. Give two or more"):
         dicast.agreement(paths[:1])
     for wrong in (other, scored):

@@ -159,6 +159,22 @@ def test_the_aspect_is_a_field() -> None:
     assert all(row.p is not None and row.p > 0.01 for row in result.tables[0].rows)
 
 
+@pytest.mark.parametrize("field", ["source", "aspect"])
+def test_an_aspect_of_constant_scores_takes_no_test_from_the_others(field: str) -> None:
+    verdicts = texts({"news": 0.8, "chat": 0.2})
+    label = Scores(values=(1.0,), lo=0, hi=6)
+    constant = [
+        judged.model_copy(update={"case_id": f"{judged.case_id}!", "aspect": "grammar", "label": label})
+        for judged in verdicts
+        if judged.aspect == "fluency"
+    ]
+    without, beside = by(verdicts, field), by([*verdicts, *constant], field)
+    for value in (row.value for row in without.tables[0].rows):
+        assert row(beside, value).p == row(without, value).p
+        assert row(beside, value).figure.value == row(without, value).figure.value
+    assert {row.value for row in beside.tables[0].rows if row.p is None} <= {"grammar"}
+
+
 @pytest.mark.parametrize(
     ("field", "problem"),
     [

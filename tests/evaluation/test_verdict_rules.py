@@ -73,6 +73,18 @@ def test_with_half_every_figure_is_that_of_the_single_orders() -> None:
     assert (measure(found, "accuracy").low, measure(found, "accuracy").high) == (interval.low, interval.high)
 
 
+def test_with_half_a_warning_of_few_groups_counts_cases() -> None:
+    in_groups = [judged.model_copy(update={"group": str(at // 4)}) for at, judged in enumerate(sample())]
+    assert measure(evaluated(in_groups, merge="half"), "accuracy").warning == (
+        "few effective groups: the 60 labelled cases are in 15 groups. Below 20 an interval holds the truth less "
+        "surely; label more groups."
+    )
+    alone = [judged.model_copy(update={"group": None}) for judged in sample(12)]
+    for rules in ({}, {"merge": "half"}):
+        accuracy = measure(evaluated(alone, **rules), "accuracy")
+        assert (accuracy.n, accuracy.groups, accuracy.warning) == (12, None, "")
+
+
 def test_where_both_orders_agree_every_rule_gives_the_same_figures() -> None:
     run = [judged for judged in sample(200) if judged.consistent]
     plain = evaluated(run)

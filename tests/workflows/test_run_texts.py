@@ -121,7 +121,7 @@ def test_repeated_lines_count_once_and_are_said(project, capsys):
     path.write_text(path.read_text() + path.read_text().splitlines(keepends=True)[0] * 10)
     evaluation = dicast.evaluate("runs/near")
     assert (evaluation.cases, evaluation.repeated) == (6, 10)
-    sentence = "10 lines have a later one of the same case; the last one counts"
+    sentence = "10 lines do not count, as an equal or a later line is of the same case"
     judged_again = ["judge", "--judge", "longer", "--cases", "pairs.jsonl", "--out", "runs/near"]
     for arguments in (["evaluate", "runs/near"], judged_again):
         assert command(arguments) == 0
