@@ -11,7 +11,7 @@ equal judges): the test of the mean rejects in 4.0 % (95 % interval 2.0 to 7.7) 
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,13 @@ from ..stats.resampling import Estimate, bootstrap, mean
 from .run_arrays import Codes, Flags, Floats, RunArrays
 
 NO_ASPECT = "no aspect"  # of cases without a named aspect, beside others
+FEWEST_TEXTS = 5
+"""Texts that each aspect needs for an interval of the mean.
+
+The figure of very few texts often does not vary when one is left out, as a correlation of 1 on three texts. With a
+second aspect of 40 texts and a correlation of .6 in both, 95 % intervals cover 45 % at 3 texts, 72 % at 4 and 97 % at 5
+(60 worlds each).
+"""
 Rows = NDArray[np.intp]
 OfRows = Callable[[Rows], float]  # positions of cases (m,), with repetitions -> a figure; NaN where it is not defined
 
@@ -115,14 +122,18 @@ def mean_estimate(
     strata: Strata, statistic: OfRows, groups: Codes, *, seed: int, bounds: tuple[float, float] = (-1.0, 1.0)
 ) -> tuple[Estimate, str]:
     """The mean of a statistic over the aspects on which it is defined, with its interval over whole groups, and words
-    for its description."""
+    for its description; without an interval where an aspect has fewer than `FEWEST_TEXTS`."""
     used = strata.defined(statistic) if strata.several else strata.names
     mask = np.isin(strata.codes, [strata.names.index(name) for name in used])
     places, part = np.flatnonzero(mask), strata.part(mask)
     estimate = bootstrap(
         part.mean_of(lambda rows: statistic(places[rows])), len(places), groups[mask], seed=seed, bounds=bounds
     )
-    return estimate, strata.words(used)
+    words = strata.words(used)
+    if strata.several and used and np.bincount(part.codes).min() < FEWEST_TEXTS:
+        estimate = replace(estimate, low=math.nan, high=math.nan)
+        words += f"; no interval, as an aspect has fewer than {FEWEST_TEXTS} texts"
+    return estimate, words
 
 
 def mean_of_means(strata: Strata, values: Floats, groups: Codes) -> Estimate:

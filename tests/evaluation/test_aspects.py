@@ -295,3 +295,15 @@ def test_names_of_aspects_are_printed_as_they_are():
         console.print(part)
     assert "spearman ([bold]tone)" in console.file.getvalue()
     assert "spearman (a] [/x)" in console.file.getvalue()
+
+
+@pytest.mark.parametrize(("texts", "has_interval"), [(3, False), (4, False), (5, True)])
+def test_an_aspect_of_very_few_texts_leaves_the_mean_without_an_interval(texts, has_interval):
+    """A correlation of 1 on three texts varies in no sample of them: the mean of both would look certain."""
+    run = judged("level")
+    few = [row for row in run if row.aspect == "fluency"][: 2 * texts : 2]
+    evaluation = evaluated([row for row in run if row.aspect == "relevance"] + few)
+    mean = measure(evaluation, "spearman")
+    assert not math.isnan(mean.value)
+    assert (mean.low is not None) == has_interval
+    assert ("no interval, as an aspect has fewer than 5 texts" in mean.description) != has_interval
