@@ -1,6 +1,7 @@
 """How often certificates do not hold, and how much they accept, on simulated judges whose true risk is known.
 
     python benchmarks/certificates.py --out certificates.jsonl [--quick]
+    python benchmarks/certificates.py --part compile --out compile.jsonl [--quick]
 
 A world draws groups of cases; each case has a certainty and a probability that the verdict is right, and cases of a
 group have a common cause. Certified is a risk of 10 % at 95 % by two methods: all cases of the groups (today's), and
@@ -13,7 +14,10 @@ Sizes: PandaLM's are those of its 104 prompts (606 pairs, 1 to 10 a prompt) halv
 100 groups are 300 labels. The common cause is set so that the intraclass correlation of being right is that of the two
 judges recorded there, .24 and .18; the column shows it.
 
-Running again continues with what is missing. Some minutes on one core; --quick takes a tenth.
+Part compile is of whole compilations with real fits of heads (benchmarks/compile_certificates.py).
+
+Running again continues with what is missing. Some minutes on one core, part compile half an hour; --quick takes a tenth
+of the worlds, of part compile a twentieth.
 """
 
 import argparse
@@ -28,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
+from dicast.benchmarks import compile_certificates
 from dicast.optimizers.certificates.certify import GRID, certify
 from dicast.stats.power import intraclass_correlation
 
@@ -36,6 +41,7 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 RISK = 0.1
 POPULATION = 20_000  # groups
+FIELDS = compile_certificates.Setting._fields
 ROUNDING = 1e-3  # of a risk that is computed on that many groups
 COMMON = 0.5  # proportion of the latent variance of being right that cases of a group share, beyond their certainties
 COMMON_CERTAINTY = 0.3  # the same for certainties
@@ -181,11 +187,27 @@ def line(row: dict[str, Any]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def compilations(out: Path, *, quick: bool) -> None:
+    """Print the table of part compile; rows that the file holds are not computed again."""
+    texts = out.read_text().splitlines() if out.exists() else []
+    rows = {compile_certificates.Setting(*(row[name] for name in FIELDS)): row for row in map(json.loads, texts)}
+    print(compile_certificates.heading())
+    for setting in compile_certificates.settings(quick):
+        if setting not in rows:
+            rows[setting] = compile_certificates.simulated(setting)
+            with out.open("a") as file:
+                file.write(json.dumps(rows[setting]) + "\n")
+        print(compile_certificates.line(rows[setting]), flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("certificates.jsonl"), help="one row a line")
     parser.add_argument("--quick", action="store_true", help="a tenth of the repetitions")
+    parser.add_argument("--part", choices=("certify", "compile"), default="certify", help="what is simulated")
     arguments = parser.parse_args()
+    if arguments.part == "compile":
+        return compilations(arguments.out, quick=arguments.quick)
     rows = {}
     if arguments.out.exists():
         for text in arguments.out.read_text().splitlines():

@@ -1,9 +1,11 @@
 """The certify step of a compilation: which labels are its evidence, what they can certify at all, and the certificate.
 
 Evidence are verdicts of the final judge on cases that nothing before was fitted to, searched or chosen on: the certify
-part, if the recipe sets one aside; else the test part. The test part is judged once, and two questions are asked of it,
-each with its own error: is the compiled judge better, and from which certainty on may it decide. Nothing that the
-first answer depends on is changed by the second: the tests are of all verdicts, accepted or not.
+part, if the recipe sets one aside; else the test part, and with it the cases that the head was fitted to, out of fold,
+where neither prompts nor structure were searched on them (`certificates.out_of_fold`). The test part is judged once,
+and two questions are asked of it, each with its own error: is the compiled judge better, and from which certainty on
+may it decide. Nothing that the first answer depends on is changed by the second: the tests are of all verdicts,
+accepted or not.
 
 Whether these labels can certify anything is known before any call: with n groups none of which has an error, the
 p-value is (1 - risk)^n.
@@ -21,6 +23,7 @@ from ..data.case import Record
 from .certificates.certificate import Certificate
 from .certificates.certify import certify, judge_evidence
 from .certificates.fixed_sequence_test import accepted_needed
+from .certificates.out_of_fold import OutOfFold
 from .certificates.wording import percent
 from .checkpoints import CERTIFIABLE, CERTIFICATE, Checkpoints
 from .evidence import ProgressCallbacks
@@ -31,7 +34,10 @@ class Certifiable(Record):
     """What the labels of a compilation can certify at all, known before any call."""
 
     part: str = Field(default="", description="the part whose labels are the evidence; empty: none was requested")
-    groups: int = Field(default=0, description="independent groups of labelled cases in it")
+    groups: int = Field(default=0, description="independent groups of labelled cases that are evidence")
+    out_of_fold: bool = Field(
+        default=False, description="whether the labels that the head is fitted to are evidence too, out of fold"
+    )
     least: int | None = Field(
         default=None, description="groups with an accepted verdict, and without an error, that a certificate takes"
     )
@@ -42,31 +48,39 @@ class Certifiable(Record):
         return self.least is not None and self.groups >= self.least
 
 
-def certifiable(recipe: Recipe, parts: Mapping[str, Sequence[Case]], *, has_verdicts: bool) -> Certifiable:
+def certifiable(
+    recipe: Recipe, parts: Mapping[str, Sequence[Case]], *, has_verdicts: bool, searched: bool = True
+) -> Certifiable:
     """What the labels of these parts can certify.
 
     Args:
         has_verdicts: whether verdicts are right or wrong: scores of single texts are not.
+        searched: whether prompts or structure are searched, or demos shown, so that only the test part is evidence.
     """
     part = "certify" if parts.get("certify") else "test"
     if not has_verdicts or (part == "test" and recipe.parts is not None):
         return Certifiable()
-    groups = len({case.split_key for case in parts[part]})
+    out_of_fold = part == "test" and recipe.head and not searched
+    evidence = [*parts["train"], *parts["select"], *parts["test"]] if out_of_fold else parts[part]
+    groups = len({case.split_key for case in evidence})
+    total = len({case.split_key for cases in parts.values() for case in cases})
+    which = "train, select and test have" if out_of_fold else f"the {part} part has"
+    search_costs = part == "test" and recipe.head and recipe.prompts == "none" and recipe.trials and not out_of_fold
+    instead = f"; without a search (trials 0) all {total:,} would be evidence" if search_costs else ""
     least = accepted_needed(0.0, risk=recipe.risk, delta=recipe.delta)
     claim = f"{percent(recipe.risk)} at {percent(1 - recipe.delta)}"
     if least is not None and groups >= least:
         half = accepted_needed(recipe.risk / 2, risk=recipe.risk, delta=recipe.delta)
         more = f", {half:,} for an 80 % chance at a disagreement of {percent(recipe.risk / 2)}" if half else ""
         takes = f"takes {least:,} groups with accepted verdicts if none has an error{more}"
-        summary = f"a certificate of {claim} {takes}; the {part} part has {groups:,} groups"
+        summary = f"a certificate of {claim} {takes}; {which} {groups:,} groups"
     else:
-        total = len({case.split_key for cases in parts.values() for case in cases})
         needed = f"at least {least:,} are needed, {math.ceil(least * total / groups):,} in all" if least else ""
         summary = (
-            f"{total:,} groups of labels cannot certify {claim}: the {part} part has {groups:,} of them, and "
+            f"{total:,} groups of labels cannot certify {claim}: {which} {groups:,} of them, and "
             f"{needed or '5,000 are too few'}; no certificate is sought"
         )
-    return Certifiable(part=part, groups=groups, least=least, summary=summary)
+    return Certifiable(part=part, groups=groups, out_of_fold=out_of_fold, least=least, summary=summary + instead)
 
 
 @dataclass(frozen=True)
@@ -76,31 +90,35 @@ class CertifyStep:
     recipe: Recipe
     parts: Mapping[str, Sequence[Case]]
     has_verdicts: bool
+    searched: bool
     checkpoints: Checkpoints
     progress: ProgressCallbacks
 
     def announce(self) -> Certifiable:
         """What the labels can certify at all, reported before any call."""
-        limits = certifiable(self.recipe, self.parts, has_verdicts=self.has_verdicts)
+        limits = certifiable(self.recipe, self.parts, has_verdicts=self.has_verdicts, searched=self.searched)
         if limits.summary:
             self.checkpoints.once(CERTIFIABLE, lambda: limits.model_dump(mode="json"))
             self.progress.step("certify", limits.summary)
         return limits
 
-    def certificate(self, part: str, verdicts: Sequence[Judged]) -> Certificate | None:
-        """The certificate of the judge's verdicts on this part; None if none has a certainty."""
+    def certificate(
+        self, part: str, verdicts: Sequence[Judged], out_of_fold: OutOfFold | None = None
+    ) -> Certificate | None:
+        """The certificate of the judge's verdicts on this part; None if none has a certainty.
+
+        Args:
+            out_of_fold: the evidence of the other parts with that of this one, if it counts.
+        """
         sides = judge_evidence(verdicts)
         if all(map(math.isnan, sides[0])):
             self.progress.step("certify", "left out: no verdict has a certainty")
             return None
 
         def certified() -> dict[str, Any]:
-            result = certify(
-                *sides,
-                risk=self.recipe.risk,
-                delta=self.recipe.delta,
-                groups=[case.split_key for case in self.parts[part]],
-            )
+            levels = {"risk": self.recipe.risk, "delta": self.recipe.delta}
+            groups = [case.split_key for case in self.parts[part]]
+            result = out_of_fold.certificate(**levels) if out_of_fold else certify(*sides, **levels, groups=groups)
             return result.model_copy(update={"part": part}).model_dump(mode="json")
 
         content = self.checkpoints.once(CERTIFICATE, certified)

@@ -17,6 +17,7 @@ from ..judging.judge import Judge
 from ..judging.judge_file import save
 from ..programs.baselines import Longer, Majority, ReviewerAverage
 from .certificates.certify import Certificate, check, judge_evidence
+from .certificates.out_of_fold import out_of_fold
 from .certify_step import Certifiable, CertifyStep
 from .checkpoints import CERTIFICATE, GROUPS, SPENT, Checkpoints
 from .compile_folder import HEAD, LOOKS, read_json
@@ -136,7 +137,10 @@ class Compiler:
             recipe, self.objective, space, self.parts, int(baseline is not None), self.checkpoints, self.account,
             self.evidence, self.progress, workers,
         )  # fmt: skip
-        self.certify = CertifyStep(recipe, self.parts, self._certifiable, self.checkpoints, self.progress)
+        searched = (
+            recipe.prompts != "none" or space is not None or any(demonstrated(judge, case) for case in self.cases)
+        )
+        self.certify = CertifyStep(recipe, self.parts, self._certifiable, searched, self.checkpoints, self.progress)
         self._best: Judge | None = None
         self._labels: HeadLabels | None = None  # of the head that was fitted last, which is the compiled judge's
 
@@ -238,7 +242,13 @@ class Compiler:
         if not (limits.possible or self.checkpoints.has(CERTIFICATE)):
             return None
         verdicts = self.evidence.with_head(judge, self.parts[limits.part], limits.part)
-        return self.certify.certificate(limits.part, verdicts)
+        learned = None
+        if limits.out_of_fold and judge.head is not None and not self.checkpoints.has(CERTIFICATE):
+            learn, test = [*self.parts["train"], *self.parts["select"]], self.parts["test"]
+            of_learn, of_test = self.evidence.of(judge, learn, "learn"), self.evidence.of(judge, test, "test")
+            fitted = fit(learn, of_learn, seed=self.recipe.seed, length=self.recipe.length)
+            learned = out_of_fold(judge.head, fitted, learn, of_learn, test, of_test)
+        return self.certify.certificate(limits.part, verdicts, learned)
 
     def _tested(self, variants: Mapping[str, Judge], certificate: Certificate | None) -> Result:
         part = self.parts["test"]

@@ -172,6 +172,11 @@ class Certificate(RiskCertificate):
     part: str | None = Field(
         default=None, description="of a compilation: the part whose labels are the evidence; None: not known"
     )
+    out_of_fold: int = Field(
+        default=0,
+        description="cases among `cases` to which the head was fitted, each judged by a head that was fitted without "
+        "it and its group",
+    )
     threshold: float | None = Field(
         description="a verdict is accepted if its certainty is at or above; None: no threshold could be certified"
     )
@@ -185,8 +190,18 @@ class Certificate(RiskCertificate):
     def summary(self) -> str:
         """The sentence that a user reads."""
         if self.threshold is None and self.stopped is not None:
-            return self._refused(self.stopped)
-        return self._granted(f"Verdicts of certainty {self.threshold:g} or more")
+            return self._refused(self.stopped) + self._folds
+        return self._granted(f"Verdicts of certainty {self.threshold:g} or more") + self._folds
+
+    @property
+    def _folds(self) -> str:
+        """A sentence on verdicts out of fold; empty without any."""
+        if not self.out_of_fold:
+            return ""
+        return (
+            f" {self.out_of_fold:,} of the {self.cases:,} labelled cases also fitted the head; each of them was judged "
+            "by a head that was fitted without it and its group."
+        )
 
 
 class CascadeCertificate(RiskCertificate):

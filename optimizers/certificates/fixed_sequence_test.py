@@ -1,7 +1,7 @@
 """Fixed-sequence testing: ever looser thresholds, each by the averaged exact test, until one is not rejected."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -17,6 +17,7 @@ START_POWER, START_COVERAGE = 0.9, 0.1  # the chance that the start is rejected,
 PLANNED_POWER = 0.8
 MOST_ACCEPTED = 5_000  # groups of accepted verdicts to plan for
 WEIGHTING = "accepted groups"
+Start = Callable[[Sequence[Accepted], float, float], int]
 
 
 @dataclass(frozen=True)
@@ -114,18 +115,24 @@ class SequenceResult:
 
 
 def run_sequence(
-    table: CertaintyTable, path: ThresholdPath, risk: float, delta: float, start_steps: int | None = None
+    table: CertaintyTable,
+    path: ThresholdPath,
+    risk: float,
+    delta: float,
+    start_steps: int | None = None,
+    start: Start | None = None,
 ) -> SequenceResult:
     """The path tested from its start to the first step that is not rejected.
 
     Args:
         start_steps: the start is one of so many first steps; None: any.
+        start: gives the start, of the steps, risk and delta; it must not read the steps' errors. None: `start_of`.
     """
     check_levels(risk, delta)
     steps = [table.accepted(thresholds) for thresholds in path]
     critical = critical_errors([step.groups for step in steps], risk, delta).tolist()
     p = [p_value(step.errors, risk, delta, critical=most) for step, most in zip(steps, critical, strict=True)]
-    first = start_of(steps[:start_steps], risk, delta)
+    first = (start or start_of)(steps[:start_steps], risk, delta)
     stop = next((step for step in range(first, len(path)) if p[step] > delta), None)
     end = len(path) if stop is None else stop
     last = end - 1 if end > first else None

@@ -66,12 +66,14 @@ class HeadFit:
     Attributes:
         crossfitted: one verdict per case, by a head that was fitted without the case and its group; unchanged if the
             verdict is unscored, and by the final head if the case has no label.
+        without: the heads of `crossfitted`, one per case; the final head if the case is unscored or has no label.
         candidates: all candidates, the lowest loss first.
         labels: what it was fitted to.
     """
 
     head: Head
     crossfitted: tuple[Verdict, ...]
+    without: tuple[Head, ...]
     candidates: tuple[HeadCandidate, ...]
     labels: HeadLabels
 
@@ -118,15 +120,13 @@ def fit(
     heads, losses, inner = _crossfitted(task, plans, fold)
     best = int(losses.mean(axis=1).argmin())
     head = _calibrated(task, heads[best], frozenset(), fold)
-    without = [_calibrated(task, heads[plan], frozenset({k}), fold) for k, plan in enumerate(inner)]
-    by_row = {index: without[k] for index, k in zip(usable, fold.tolist(), strict=True)}
-    crossfitted = tuple(
-        by_row.get(index, head)(case, verdict)
-        for index, (case, verdict) in enumerate(zip(cases, verdicts, strict=True))
-    )
+    by_fold = [_calibrated(task, heads[plan], frozenset({k}), fold) for k, plan in enumerate(inner)]
+    by_row = {index: by_fold[k] for index, k in zip(usable, fold.tolist(), strict=True)}
+    without = tuple(by_row.get(index, head) for index in range(len(cases)))
+    crossfitted = tuple(unseen(case, verdict) for unseen, case, verdict in zip(without, cases, verdicts, strict=True))
     table = _table(plans, losses, best, [case.split_key for case in chosen_cases])
     soft = {"soft": task.targets.soft, "against": task.targets.against} if task.targets else {}
-    return HeadFit(head, crossfitted, table, HeadLabels(n=len(usable), **soft))
+    return HeadFit(head, crossfitted, without, table, HeadLabels(n=len(usable), **soft))
 
 
 def _labelled(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> tuple[str, list[int]]:

@@ -1,7 +1,6 @@
 """A whole compilation: its parts, its steps, what a stop leaves, and what the test part says."""
 
 import json
-import math
 import threading
 from pathlib import Path
 from typing import Any
@@ -211,7 +210,7 @@ def test_random_labels_give_no_gain_in_95_percent_of_200_runs(tmp_path: Path) ->
     assert abs(np.mean([value for value, *_ in found])) < 3 * np.std([value for value, *_ in found]) / np.sqrt(200)
 
 
-def test_by_default_the_test_part_certifies_and_no_part_is_set_aside(tmp_path: Path) -> None:
+def test_by_default_all_labels_certify_and_no_part_is_set_aside(tmp_path: Path) -> None:
     lines: list[tuple[str, str]] = []
     given = Recipe(trials=0, baseline=None, risk=0.25)
     progress = ProgressCallbacks(lambda name, text: lines.append((name, text)))
@@ -220,10 +219,10 @@ def test_by_default_the_test_part_certifies_and_no_part_is_set_aside(tmp_path: P
     assert [name for name, _ in lines][:3] == ["split", "certify", "head"]
     assert lines[1][1] == (
         "a certificate of 25 % at 95 % takes 11 groups with accepted verdicts if none has an error, 65 for an 80 % "
-        "chance at a disagreement of 12.5 %; the test part has 200 groups"
+        "chance at a disagreement of 12.5 %; train, select and test have 400 groups"
     )
     assert result.certificate is not None
-    assert (result.certificate.n, result.certificate.part) == (200, "test")
+    assert (result.certificate.n, result.certificate.part, result.certificate.out_of_fold) == (400, "test", 200)
     assert result.certificate.threshold == result.judge.threshold is not None
     assert result.result.threshold_check is None
     assert result.result.n == 200  # the test is of all verdicts, accepted or not
@@ -237,11 +236,10 @@ def test_labels_that_can_certify_nothing_go_to_the_test_and_that_is_said_before_
     progress = ProgressCallbacks(lambda name, text: lines.append((name, f"{judge.calls} calls: {text}")))
     result = compiled(judge, cases, tmp_path, progress=progress)
     assert "certify" not in result.training["parts"]
-    groups = len({case.group for case in cases if case.id in ids_of(tmp_path, "test")})
     assert lines[1] == (
         "certify",
-        f"0 calls: 20 groups of labels cannot certify 10 % at 95 %: the test part has {groups} of them, and at least "
-        f"29 are needed, {math.ceil(29 * 20 / groups)} in all; no certificate is sought",
+        "0 calls: 20 groups of labels cannot certify 10 % at 95 %: train, select and test have 20 of them, and "
+        "at least 29 are needed, 29 in all; no certificate is sought",
     )
     assert result.certificate is None
     assert not result.certifiable.possible
@@ -252,10 +250,6 @@ def test_a_certify_part_that_the_recipe_sets_aside_certifies_alone(tmp_path: Pat
     result = compiled(Leaning(), worlds(400), tmp_path, Recipe(trials=0, baseline=None, risk=0.25, parts=Parts()))
     assert result.certificate is not None
     assert (result.certificate.n, result.certificate.part) == (60, "certify")
-
-
-def ids_of(folder: Path, part: str) -> set[str]:
-    return set(json.loads((folder / "split.json").read_text())[part])
 
 
 # recipes
