@@ -225,7 +225,7 @@ def run_arrays(
         aspect=_codes(aspects.code(row["aspect"] or "") for row in rows),
         aspects=tuple(aspects),
         judge=_codes(code.get(row["winner"], -1) for row in rows),
-        answers=_padded_codes([[code.get(name or "", -1) for name in answers_of(row, rules.merge)] for row in rows], 1),
+        answers=_answers([[code.get(name or "", -1) for name in answers_of(row, rules.merge)] for row in rows]),
         options=_floats(row["options"] for row in rows),
         human=_codes(code.get(row["label"], -1) for row in rows),
         certainty=_floats(row["certainty"] for row in rows),
@@ -360,6 +360,12 @@ def _matrix(rows: list[list[float]], width: int) -> Floats:
 def _padded(rows: list[Any], width: int = 0, missing: float = math.nan) -> Floats:
     width = max([width, *map(len, rows)])
     return _matrix([[*row, *[missing] * (width - len(row))] for row in rows], width)
+
+
+def _answers(rows: list[list[int]]) -> Codes:
+    """(n, m) what counts as the verdict of each row; one column where all the answers of every row are the same."""
+    answers = _padded_codes(rows, 1)
+    return answers[:, :1] if (answers == answers[:, :1]).all() else answers
 
 
 def _padded_codes(rows: list[list[int]], width: int = 0) -> Codes:

@@ -72,7 +72,9 @@ def _pearson(left: Floats, right: Floats) -> float:
     ours, theirs = left - left.mean(), right - right.mean()
     # each side over its largest value, so that no square overflows
     ours, theirs = ours / np.abs(ours).max(), theirs / np.abs(theirs).max()
-    return min(1.0, max(-1.0, float(ours @ theirs) / math.sqrt(float(ours @ ours) * float(theirs @ theirs))))
+    # not by BLAS, whose threads wait for each other on a busy machine: 16 ms for 12,500 points, 50,000 times a test
+    product, first, second = (float(values.sum()) for values in (ours * theirs, ours * ours, theirs * theirs))
+    return min(1.0, max(-1.0, product / math.sqrt(first * second)))
 
 
 def _ranks(scores: Floats) -> Floats:

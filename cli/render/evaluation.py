@@ -65,7 +65,8 @@ def _tests(tests: Iterable[PairedTest]) -> Table:
     table = column_table("", "difference [95 % CI]", "n", "p", "p (Holm)", "description")
     for test in tests:
         measure = test.difference
-        description = Text(measure.description + (f"; {test.note}" if test.note else ""))
+        undefined = f" ({measure.note})" if measure.note else ""
+        description = Text(measure.description + undefined + (f"; {test.note}" if test.note else ""))
         p_values = p_value(test.p), p_value(test.p_holm)
         table.add_row(Text(test.name), interval_text(measure), f"{measure.n:,}", *p_values, description)
     return table

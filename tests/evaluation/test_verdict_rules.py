@@ -85,6 +85,13 @@ def test_with_half_a_warning_of_few_groups_counts_cases() -> None:
         assert (accuracy.n, accuracy.groups, accuracy.warning) == (12, None, "")
 
 
+def test_half_changes_nothing_of_a_judge_that_was_asked_in_one_order() -> None:
+    run = distinct([pair(*letters) for letters in [("a", "a"), ("b", "b"), ("a", "tie"), ("tie", "b")] * 5])
+    found = evaluated(run, merge="half")
+    assert found == evaluated(run)
+    assert measure(found, "accuracy").low == pytest.approx(proportion([1, 1, 0, 0] * 5).low)
+
+
 def test_where_both_orders_agree_every_rule_gives_the_same_figures() -> None:
     run = [judged for judged in sample(200) if judged.consistent]
     plain = evaluated(run)
