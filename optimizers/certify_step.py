@@ -103,12 +103,13 @@ class CertifyStep:
         return limits
 
     def certificate(
-        self, part: str, verdicts: Sequence[Judged], out_of_fold: OutOfFold | None = None
+        self, part: str, verdicts: Sequence[Judged], out_of_fold: OutOfFold | None = None, looks: int = 1
     ) -> Certificate | None:
         """The certificate of the judge's verdicts on this part; None if none has a certainty.
 
         Args:
             out_of_fold: the evidence of the other parts with that of this one, if it counts.
+            looks: tests that share cases with this one, this one included.
         """
         sides = judge_evidence(verdicts)
         if all(map(math.isnan, sides[0])):
@@ -119,7 +120,7 @@ class CertifyStep:
             levels = {"risk": self.recipe.risk, "delta": self.recipe.delta}
             groups = [case.split_key for case in self.parts[part]]
             result = out_of_fold.certificate(**levels) if out_of_fold else certify(*sides, **levels, groups=groups)
-            return result.model_copy(update={"part": part}).model_dump(mode="json")
+            return result.model_copy(update={"part": part, "looks": looks}).model_dump(mode="json")
 
         content = self.checkpoints.once(CERTIFICATE, certified)
         with self.checkpoints.reading(CERTIFICATE):

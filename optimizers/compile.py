@@ -157,7 +157,8 @@ class Compiler:
             final = variants[COMPILED]
             certificate = self._certified(final, limits) if limits.part == "certify" else None
             tested = self._tested(variants, certificate)
-            certificate = self._certified(final, limits) if limits.part == "test" else certificate
+            looks = tested.looks.number if tested.looks else 1
+            certificate = self._certified(final, limits, looks) if limits.part == "test" else certificate
         if tested.withdrawal:
             certificate = None
         if certificate is not None:
@@ -237,7 +238,7 @@ class Compiler:
         self._best = with_head(judge, head)
         return self._best
 
-    def _certified(self, judge: Judge, limits: Certifiable) -> Certificate | None:
+    def _certified(self, judge: Judge, limits: Certifiable, looks: int = 1) -> Certificate | None:
         """The certificate; None where the labels can certify nothing, or no verdict has a certainty."""
         if not (limits.possible or self.checkpoints.has(CERTIFICATE)):
             return None
@@ -248,7 +249,7 @@ class Compiler:
             of_learn, of_test = self.evidence.of(judge, learn, "learn"), self.evidence.of(judge, test, "test")
             fitted = fit(learn, of_learn, seed=self.recipe.seed, length=self.recipe.length)
             learned = out_of_fold(judge.head, fitted, learn, of_learn, test, of_test)
-        return self.certify.certificate(limits.part, verdicts, learned)
+        return self.certify.certificate(limits.part, verdicts, learned, looks)
 
     def _tested(self, variants: Mapping[str, Judge], certificate: Certificate | None) -> Result:
         part = self.parts["test"]

@@ -304,9 +304,10 @@ def _centre(left: Floats, right: Floats, codes: NDArray[np.intp], count: int) ->
         centre = _mean(apart)
         return centre, math.sqrt(variance_of_mean(apart - centre, codes, count)), math.inf
     # Agresti & Min: half a case in each of the four cells, so the two discordant ones and one case without difference.
-    n = len(apart)
+    # Judges that never differ say nothing of the groups: each counts as one case, as if its cases were copies.
+    n = len(apart) if apart.any() else effective_groups(codes, count)
     centre = float(apart.sum()) / (n + 2)
-    of_groups = variance_of_mean(apart - centre, codes, count) * n**2
+    of_groups = variance_of_mean(apart - centre, codes, count) * n**2 if apart.any() else 0.0
     of_halves = 0.5 * (1 - centre) ** 2 + 0.5 * (1 + centre) ** 2 + centre**2
     return centre, math.sqrt(of_groups + count / (count - 1) * of_halves) / (n + 2), 1.0
 

@@ -5,6 +5,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from ...data.case import Record
+from ...data.counting import ordinal
 from .averaged_binomial_test import exact_limits
 from .wording import case_counts, counted, percent
 
@@ -104,6 +105,11 @@ class RiskCertificate(CertificateRecord):
     seed: int | None = Field(
         default=None, description="of the draw of one case of each group, in certificates of earlier versions"
     )
+    looks: int = Field(
+        default=1,
+        ge=1,
+        description="tests on this machine that share cases with this one, which included; each can give a certificate",
+    )
 
     @property
     def _promise(self) -> str:
@@ -130,7 +136,19 @@ class RiskCertificate(CertificateRecord):
             sentence += f"of {units} {self.accepted:,} have accepted verdicts, of which "
             sentence += f"{percent(self.errors / self.accepted)} disagree; {coverage} of a group's cases are accepted."
         limits = None if self.of_all_low is None or self.of_all_high is None else (self.of_all_low, self.of_all_high)
-        return sentence + case_counts(self.n, self.cases, self.accepted_of_all, self.errors_of_all, limits)
+        of_all = case_counts(self.n, self.cases, self.accepted_of_all, self.errors_of_all, limits)
+        return sentence + of_all + self._repeated
+
+    @property
+    def _repeated(self) -> str:
+        """A sentence on certificates of earlier tests of these cases; empty at the first test."""
+        if self.looks == 1:
+            return ""
+        chance = percent(min(1.0, self.looks * self.delta))
+        return (
+            f" This is the {ordinal(self.looks)} test of these cases: of {self.looks} such certificates one or more "
+            f"fails with a probability of up to {chance}, so do not choose the loosest."
+        )
 
     def _refused(self, stopped: TestedPoint) -> str:
         have = "have accepted verdicts" if self._weighed else "are accepted"
@@ -147,17 +165,14 @@ class RiskCertificate(CertificateRecord):
         if low > self.risk:
             return f"{sentence} That is above {percent(self.risk)}, so more labels of the same kind would not help."
         units = "groups of labelled cases" if self._grouped else "labelled cases"
+        observed = percent(stopped.errors / stopped.accepted)
         if self.needed is None:
-            most = f"no number of {units} would do at {percent(stopped.errors / stopped.accepted)}"
+            most = f"At {observed} no number of {units} gives an 80 % chance of a certificate"
         else:
-            most = f"{self.needed:,} {units} at {percent(stopped.errors / stopped.accepted)}"
+            most = f"At {observed} an 80 % chance of a certificate takes {self.needed:,} {units}"
         least = self.needed if low == stopped.errors / stopped.accepted else self.needed_low
-        if least is None or least == self.needed:
-            return f"{sentence} These labels are too few to tell. An 80 % chance of a certificate takes {most}."
-        return (
-            f"{sentence} These labels are too few to tell. An 80 % chance of a certificate takes {least:,} {units} at "
-            f"{percent(low)}; {most}."
-        )
+        best = "" if least in (None, self.needed) else f"; at {percent(low)}, the least that these allow, {least:,}"
+        return f"{sentence} These labels are too few to tell. {most}{best}."
 
     def _limits(self, stopped: TestedPoint) -> tuple[float, float]:
         """The interval of the disagreement where the test stopped; that of earlier versions is of single verdicts."""

@@ -103,7 +103,7 @@ def test_a_refusal_tells_how_many_labels_would_be_needed() -> None:
     assert certify([0.9] * 20 + [math.nan] * 20, [True] * 40).summary() == (
         "No threshold can be certified to disagree with people in at most 10 % of cases, with 95 % confidence: of 40 "
         "labelled cases 20 are accepted where the test starts, and 0 of these disagree: a disagreement of 0 % [0 %, "
-        "16.8 %]. These labels are too few to tell. An 80 % chance of a certificate takes 58 labelled cases at 0 %."
+        "16.8 %]. These labels are too few to tell. At 0 % an 80 % chance of a certificate takes 58 labelled cases."
     )
 
 
@@ -122,8 +122,8 @@ def test_one_error_in_eleven_is_not_called_too_often() -> None:
     assert (found.needed, found.needed_low) == (None, 29)
     assert found.summary().endswith(
         "11 are accepted where the test starts, and 1 of these disagree: a disagreement of 9.09 % [0.23 %, 41.3 %]. "
-        "These labels are too few to tell. An 80 % chance of a certificate takes 29 labelled cases at 0.23 %; no "
-        "number of labelled cases would do at 9.09 %."
+        "These labels are too few to tell. At 9.09 % no number of labelled cases gives an 80 % chance of a "
+        "certificate; at 0.23 %, the least that these allow, 29."
     )
 
 
@@ -198,7 +198,7 @@ def test_a_certificate_of_groups_says_that_they_count_alike() -> None:
 def test_a_refusal_of_groups_counts_groups() -> None:
     told = certify([0.9] * 40, [True] * 40, groups=np.arange(40) // 2).summary()
     assert "of 20 groups (40 labelled cases) 20 have accepted verdicts where the test starts" in told
-    assert told.endswith("An 80 % chance of a certificate takes 29 groups of labelled cases at 0 %.")
+    assert told.endswith("At 0 % an 80 % chance of a certificate takes 29 groups of labelled cases.")
 
 
 @pytest.mark.parametrize(
@@ -543,3 +543,16 @@ def test_a_certificate_fails_no_more_often_than_delta_in_1000_repetitions(name: 
 def test_a_cascade_fails_no_more_often_than_delta_in_1000_repetitions(name: str, n: int) -> None:
     failed, _ = how_often_a_cascade_fails(CASCADES[name], n, 1000)
     assert failed <= most(1000)
+
+
+def test_a_certificate_of_cases_that_were_tested_before_says_what_several_promise() -> None:
+    certificate = certify([0.9] * 60, [True] * 60)
+    assert "test of these cases" not in certificate.summary()
+    assert (
+        certificate.model_copy(update={"looks": 3})
+        .summary()
+        .endswith(
+            " This is the third test of these cases: of 3 such certificates one or more fails with a probability of up to "
+            "15 %, so do not choose the loosest."
+        )
+    )

@@ -143,6 +143,9 @@ def test_another_seed_in_another_folder_is_another_look(tmp_path: Path) -> None:
     assert test.p_looks == pytest.approx(2 * test.p)
     assert "second test of these cases" in second.result.summary
     assert "of these cases" not in first.result.summary
+    assert first.certificate is not None
+    assert second.certificate is not None
+    assert (first.certificate.looks, second.certificate.looks) == (1, 2)
     assert [earlier["test"] for earlier in second.training["looks"]][:1] == [
         earlier["test"] for earlier in first.training["looks"]
     ]

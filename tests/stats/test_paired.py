@@ -311,3 +311,10 @@ def test_levels_hold_at_every_size(name: str, n: int) -> None:
     times = 200 if name == "permutation of Spearman" else 2000
     allowed = 0.06 if name.startswith("non-inferiority") else 0.05
     assert simulated.level(test, n, times) <= allowed + 3 * math.sqrt(0.05 * 0.95 / times)
+
+
+def test_groups_in_which_judges_never_differ_count_as_one_case_each() -> None:
+    same = np.zeros(1000)
+    grouped, single = difference(same, same, np.arange(1000) // 10), difference(same[:100], same[:100])
+    assert (grouped.low, grouped.high) == (single.low, single.high)
+    assert grouped.high > difference(same, same).high
