@@ -198,8 +198,8 @@ def test_nothing_certified_is_exit_2_and_no_judge_file(server: MockServer, capsy
         "2 large  -          -        -        0.920 [0.750, 0.978]  110.0",
         "No threshold can be certified to disagree with people in at most 10 % of cases, with 95 % confidence: of 25 "
         "labelled cases 25 are accepted where the test starts, and 2 of these disagree: a disagreement of 8 % "
-        "[0.984 %, 26 %]. These labels are too few to tell. At 8 % an 80 % chance of a certificate takes 1,290 labelled "
-        "cases; at 0.984 %, the least that these allow, 46.",
+        "[0.984 %, 26 %]. These labels are too few to tell. At 8 % an 80 % chance of a certificate takes 1,290 "
+        "labelled cases; at 0.984 %, the least that these allow, 46.",
         "No judge file was written.",
     ]
     assert not Path("compiled/cascade-few.judge.json").exists()

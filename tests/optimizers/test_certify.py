@@ -552,7 +552,7 @@ def test_a_certificate_of_cases_that_were_tested_before_says_what_several_promis
         certificate.model_copy(update={"looks": 3})
         .summary()
         .endswith(
-            " This is the third test of these cases: of 3 such certificates one or more fails with a probability of up to "
-            "15 %, so do not choose the loosest."
+            " This is the third test of these cases: of 3 such certificates one or more fails with a probability of up "
+            "to 15 %, so do not choose the loosest."
         )
     )
