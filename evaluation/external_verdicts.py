@@ -106,6 +106,14 @@ class ExternalVerdicts:
         """The values that the rows have in a field, chosen or not."""
         return {text for _, content in self._contents() if (text := scalar_text(content.get(name)))}
 
+    @property
+    def no_row(self) -> str:
+        """That no row has the chosen values, and which values there are."""
+        fields = ", ".join(f"{name}={value}" for name, value in self.where.items())
+        values = {name: sorted(self.values_of(name)) for name in self.where}
+        known = "; ".join(f"{name}: {', '.join(some[:20]) or 'none'}" for name, some in values.items())
+        return f"{self.source}: no row has {fields}. Give values of its rows ({known})."
+
     def _contents(self) -> Iterator[tuple[int, Row]]:
         for number, raw in enumerate(self.lines, start=1):
             if raw.strip():

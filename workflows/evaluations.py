@@ -134,6 +134,8 @@ def _check_systems(run: Run, systems: Sequence[str]) -> None:
 
 def _evaluate_list(listed: _Listed, rules: VerdictRules, **options: Any) -> Evaluation:
     if not listed.verdicts:
+        if listed.external is not None and listed.external.where:
+            raise RunError(listed.external.no_row)
         raise RunError("evaluate: there is no verdict. Give verdicts of a run.")
     facts = listed.external.facts if listed.external else None
     scale = facts.scale if facts else None

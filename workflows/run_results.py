@@ -229,10 +229,7 @@ def check_where(runs: Sequence[Run]) -> None:
 def check_rows(run: Run) -> None:
     """Raises RunError where no row of a file has the chosen values."""
     if run.where and not run.arrays.cases:
-        fields = ", ".join(f"{name}={value}" for name, value in run.where.items())
-        values = {name: sorted(run.external.values_of(name)) for name in run.where}
-        known = "; ".join(f"{name}: {', '.join(some[:20]) or 'none'}" for name, some in values.items())
-        raise RunError(f"{run.path}: no row has {fields}. Give values of its rows ({known}).")
+        raise RunError(run.external.no_row)
 
 
 def check_seed(seed: int | None) -> None:

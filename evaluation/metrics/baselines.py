@@ -45,14 +45,20 @@ def baselines_of_orders(run: RunArrays, options: MetricOptions) -> Iterator[Meas
 
 
 def leads_by_orders(run: RunArrays) -> bool:
-    """Whether the mean of both orders says more than the accuracy: the merged verdict has ties, people's labels none.
+    """Whether the mean of both orders says more than the accuracy: the merged verdict has ties, people's labels have
+    none, and half of the cases or more have an answer in both orders.
 
     A judge that guesses names two different winners in half of the pairs, and would be wrong there by the merge alone.
     """
     both = run.labelled
-    if both.answers.shape[1] > 1 or not both.in_both_orders.any() or not has_positions(both):
+    if both.answers.shape[1] > 1 or not _has_both_orders(both) or not has_positions(both):
         return False
     return bool((both.judge[both.in_both_orders] == both.labels.index("tie")).any())
+
+
+def _has_both_orders(both: RunArrays) -> bool:
+    """Whether half of the verdicts or more have an answer in both orders."""
+    return both.n > 0 and bool(both.in_both_orders.mean() >= 0.5)
 
 
 def has_positions(both: RunArrays) -> bool:
@@ -71,7 +77,7 @@ def _baselines(both: RunArrays, hits: Hits) -> Iterator[Measure]:
     has_chance = has_positions(both) and not np.isnan(both.options).any()
     if has_chance:
         yield from _chance(both, hits)
-    if not has_chance or both.in_both_orders.mean() < 0.5:
+    if not has_chance or not _has_both_orders(both):
         most = int(np.bincount(both.human).argmax())
         always = both.human == most
         description = f"always {both.labels[most]!r}, the most frequent human label of these cases"

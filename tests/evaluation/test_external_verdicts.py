@@ -140,6 +140,8 @@ def test_a_field_chooses_rows_by_the_text_that_its_subgroups_have(tmp_path: Path
     assert len(list(read_external_verdicts(path, {name: value}))) == count
     assert not list(read_external_verdicts(path, {"note": "None"}))  # a missing value is no text
     assert not list(read_external_verdicts(path, {"nothing": ""}))
+    with pytest.raises(RunError, match=r"evaluate: no row has hard=no\. Give values of its rows \(hard: true\)\."):
+        dicast.evaluate([{"id": 1, "hard": True} | PAIR], where={"hard": "no"})
 
 
 def test_repeated_rows_are_counted_while_the_rows_are_read(tmp_path: Path) -> None:

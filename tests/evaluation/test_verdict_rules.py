@@ -254,3 +254,13 @@ def test_the_notices_name_half_read_cases_and_ties_of_the_merge() -> None:
     assert ties.endswith("compare the mean of orders, not the accuracy, with chance")
     assert len(evaluated(run, merge="half").notices) == 1
     assert evaluated(sample(30)).notices == ()
+
+
+def test_the_mean_of_orders_does_not_lead_where_few_cases_have_both() -> None:
+    read = [orders("a", "a", "b"), orders("b", "b", "b")] * 4
+    assert evaluated(distinct(read)).measure("mean of orders above chance") is not None
+    half_read = [orders("a", "a", None), orders("b", None, "b")] * 5
+    found = evaluated(distinct(read + half_read))
+    assert found.measure("mean of orders above chance") is None
+    assert found.measure("above chance") is not None
+    assert found.notices == ("10 cases have an answer in one of the two orders only, which is the verdict there",)
