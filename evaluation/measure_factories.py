@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..data.counting import groups_text
-from ..stats.resampling import Estimate, Groups, group_codes, mean, proportion
+from ..stats.resampling import Estimate, Groups, group_codes, mean, proportion, quantile, wilson
 from .results import Measure
 
+NO_WIDTH = 1e-12  # of an interval of equal values, but for rounding
 FEW_GROUPS = 20  # effective groups; below it intervals cover 93 to 97 % only of figures that are not skewed
 
 
@@ -75,7 +76,15 @@ def with_few_groups_warning(measure: Measure) -> Measure:
 
 
 def clip_interval(estimate: Estimate, low: float, high: float) -> Estimate:
-    """With an interval inside the range of the statistic: that of a mean may leave it on few cases."""
+    """With an interval inside the range of the statistic: that of a mean may leave it on few cases.
+
+    Where all values are equal, no variation was seen, which is not certainty: in a finite range the interval is then
+    Wilson's of a proportion of as many cases, or groups, as no values in the range have a larger variance.
+    """
+    if math.isfinite(high - low) and 0 <= estimate.high - estimate.low <= NO_WIDTH:
+        place, freedom = (estimate.value - low) / (high - low), estimate.freedom
+        ends = wilson(min(max(place, 0.0), 1.0), freedom + 1, quantile(0.95, freedom))
+        return replace(estimate, low=low + (high - low) * ends[0], high=low + (high - low) * ends[1])
     return replace(estimate, low=max(estimate.low, low), high=min(estimate.high, high))
 
 

@@ -7,7 +7,7 @@ lie below those of more prompts; the interval holds the percentiles and their re
 either side. Where the scores are so exact that systems drawn again keep their order, all draws are equal; so it also
 holds the interval of a correlation of so few independent pairs (`_interval_of_pairs`), which is (-1, 1) of 3 systems.
 
-`benchmarks/systems.py`: with 5 to 30 systems on 20 or 100 prompts nominal 95 % intervals held the correlation that
+`benchmarks/systems.py`: with 3 to 30 systems on 20 or 100 prompts nominal 95 % intervals held the correlation that
 these systems have over endless prompts, and that of endless systems, 96 to 100 % of the time; 87 to 93 % where 16 or
 30 systems were ranked by means of 20 texts with more noise in them than difference between systems.
 """

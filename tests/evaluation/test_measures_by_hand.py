@@ -9,6 +9,7 @@ from scipy import stats
 
 from dicast.data import Correction, Finding, Judged, Scores, Usage, Winner
 from dicast.evaluation import RunningCounts
+from dicast.stats import resampling
 from dicast.stats.proportions import Proportion
 
 MIXED = distinct(
@@ -311,3 +312,17 @@ def test_exchanging_the_candidates_of_every_kind_of_pair_changes_no_measure():
 def test_an_unscored_verdict_has_no_part_in_any_measure():
     failed = choice(0, status="unscored", reason="parse_failure", findings=FACTORS)
     assert [one.name for part in evaluated(failed).sections.values() for one in part] == ["coverage"]
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_equal_values_have_an_interval_of_as_many_cases_or_groups(size):
+    votes = [Winner(value="a")] * 3
+    run = [pair("a", "a", votes=tuple(votes), certainty=0.9, group=str(at // size)) for at in range(20 * size)]
+    found = evaluated(*distinct(run))
+    low, _ = resampling.wilson(1.0, 20, resampling.quantile(0.95, 19))
+    for name in ("human ceiling", "judge as annotator", "annotator pairs"):
+        assert (measure(found, name).low, measure(found, name).high) == (pytest.approx(low), 1.0), name
+    above = measure(found, "judge above ceiling")
+    assert (above.low, above.high) == (pytest.approx(-above.high), pytest.approx(-above.low))
+    assert above.low < -0.1
+    assert measure(found, "Brier").low < measure(found, "Brier").value < measure(found, "Brier").high
