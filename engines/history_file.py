@@ -15,6 +15,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from ..errors import DicastError
+from ..parsing import JsonError, load_json
 from ..paths import home, private_folder
 from .jsonl import Appending, drop_unfinished_line
 
@@ -87,8 +88,8 @@ def _entries(path: Path) -> Iterator[Entry]:
         return
     for line in path.read_bytes().splitlines():
         try:
-            content = json.loads(line)
-        except (ValueError, RecursionError):
+            content = load_json(line)
+        except JsonError:
             continue
         if isinstance(content, dict):
             yield content

@@ -220,7 +220,7 @@ def test_a_run_of_pairs_has_the_four_measures() -> None:
         "accuracy     1.000 [0.342, 1.000]  2  the verdict equals the human label",
         "agreement    1.000 [0.342, 1.000]  2  both orders, each by itself, name the human winner",
         "consistency  1.000 [0.342, 1.000]  2  both orders, each by itself, name the same winner",
-        "coverage     0.667 [0.208, 0.939]  3  cases with a verdict; every other measure is of these",
+        "coverage     0.667 [0.208, 0.939]  3  cases with a verdict",
         "unscored     refusal               1  counted in coverage only; asked again with --retry refusal",
     ]
 
