@@ -27,7 +27,7 @@ ALPHA = 0.05
 FEWEST_CASES = 10  # of a value, and of all others, for a test
 FEWEST_GROUPS = 3
 NO_VALUE = "(none)"
-TOO_FEW = f"no test of fewer than {FEWEST_CASES} cases or {FEWEST_GROUPS} groups"
+TOO_FEW = f"no test: the value or the others have fewer than {FEWEST_CASES} cases or {FEWEST_GROUPS} groups"
 NO_TEST = "no test: too little varies between the groups"
 ASPECT = "aspect"
 

@@ -94,7 +94,7 @@ def test_the_two_values_of_a_field_are_one_test() -> None:
 def test_few_cases_or_groups_are_shown_without_a_test() -> None:
     few = by(pairs({"x": (50, 60), "y": (30, 60), "few": (0, 9)}))
     assert (row(few, "few").figure.n, row(few, "few").p, row(few, "few").difference) == (9, None, None)
-    assert row(few, "few").note == "no test of fewer than 10 cases or 3 groups"
+    assert row(few, "few").note == "no test: the value or the others have fewer than 10 cases or 3 groups"
     grouped = by([*pairs({"x": (50, 60), "y": (30, 60)}), *pairs({"few": (3, 40)}, group_size=20)])
     assert row(grouped, "few").p is None
     assert row(grouped, "x").p is not None
