@@ -24,6 +24,14 @@ def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dicast.engines.retries.FIRST_PAUSE", 0.001)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def empty_history_of_module(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The same for what the tests of a module share, whatever modules ran before in this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DICAST_HISTORY", str(tmp_path_factory.mktemp("history")))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def empty_history(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test starts on a machine on which nothing was tested or checked before."""
