@@ -34,7 +34,7 @@ class CaseRecord(NamedTuple):
 
     @property
     def item(self) -> str:
-        """What stands for the group where no run names one: the id, without the aspect that `ID#ASPECT` ends with."""
+        """The group where no run names one: the id, without the aspect that `ID#ASPECT` ends with."""
         return self.id.removesuffix(f"#{self.aspect}") if self.aspect else self.id
 
     def swapped(self) -> "CaseRecord":

@@ -16,7 +16,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ..stats.agreement import krippendorff_alpha
+from ..stats.agreement import Level, krippendorff_alpha
 from ..stats.resampling import Estimate, bootstrap
 from .agreement_results import AgreementOfValue, DisputedCase, JudgeAgreement, JudgeRow, TwoJudges
 from .answer_table import AnswerTable, PairFigures
@@ -33,7 +33,7 @@ class _Figures:
 
     def __init__(self, table: AnswerTable, seed: int) -> None:
         self.table, self.seed, self.pairs = table, seed, PairFigures(table)
-        self.level = "interval" if table.of_scores else "nominal"
+        self.level: Level = "interval" if table.of_scores else "nominal"
 
     def everything(self) -> Rows:
         return np.arange(len(self.table.ids))
@@ -42,7 +42,7 @@ class _Figures:
         answers = self.table.answers if without is None else np.delete(self.table.answers, without, axis=0)
         name = "alpha" if without is None else "alpha without this judge"
         return self._measure(
-            name, lambda part: krippendorff_alpha(answers[:, part], self.level), rows,  # type: ignore[arg-type]
+            name, lambda part: krippendorff_alpha(answers[:, part], self.level), rows,
             f"Krippendorff's alpha, {self.level}: 1 is full agreement, 0 that of chance",
         )  # fmt: skip
 

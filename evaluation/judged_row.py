@@ -106,9 +106,9 @@ def _verdict(row: ExternalVerdict, facts: RowFacts) -> dict[str, Any]:
     if not orders:
         return {"status": "unscored", "reason": row.reason or "parse_failure"}
     if row.kind == "scores":
-        return {"scores": (float(row.prediction),)}  # type: ignore[arg-type]
+        return {"scores": (_number(row.prediction),)}
     if row.kind == "indexes of options":
-        return {"winner": int(row.prediction), "scores": row.scores or None}  # type: ignore[arg-type]
+        return {"winner": int(_number(row.prediction)), "scores": row.scores or None}
     return _of_pair(row, orders, both=facts.both_orders)
 
 
@@ -141,10 +141,16 @@ def _letter(answer: Value) -> Letter:
     raise ValueError(f"prediction is {shown(answer)}, which names no winner of a pair")
 
 
+def _number(value: Value | None) -> float:
+    if isinstance(value, int | float):
+        return value
+    raise ValueError(f"{shown(value)} is neither a score nor an index")
+
+
 def _label(row: ExternalVerdict, value: Value, certainty: float | None = None) -> Label:
     if isinstance(value, str):
         return Winner(value=value, certainty=certainty)
     if row.kind == "indexes of options":
-        return Winner(value=int(value), certainty=certainty)  # type: ignore[arg-type]
+        return Winner(value=int(_number(value)), certainty=certainty)
     low, high = row.scale or (-MOST_SCORE, MOST_SCORE)
-    return Scores(values=value if isinstance(value, tuple) else (float(value),), lo=low, hi=high)
+    return Scores(values=value if isinstance(value, tuple) else (_number(value),), lo=low, hi=high)

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .group_exchange import dealt_anew, flipped, signs_of_groups
+from .jackknife import effective_groups
 from .resampling import Groups, group_codes, quantile
 
 Codes = NDArray[np.int64]
@@ -165,7 +166,7 @@ def statistic_contrast(
         parts = np.zeros(count)
         if len(of_side) > 1:
             parts[of_side] = math.sqrt((len(of_side) - 1) / len(of_side)) * (left_out.mean() - left_out)
-        sides.append(_Side(statistic(rows), parts, 0.0, _freedom(numbers[rows], count)))
+        sides.append(_Side(statistic(rows), parts, 0.0, _freedom(numbers[rows])))
     return _student(*sides)
 
 
@@ -178,13 +179,13 @@ def _proportion_side(hits: Floats, numbers: NDArray[np.intp], count: int) -> _Si
     elif groups > 1:
         sums = np.bincount(numbers, weights=hits - figure, minlength=count)
         parts = sums / n * math.sqrt(groups / (groups - 1))
-    return _Side(figure, parts, unseen, _freedom(numbers, count))
+    return _Side(figure, parts, unseen, _freedom(numbers))
 
 
-def _freedom(numbers: NDArray[np.intp], count: int) -> float:
-    """Effective groups less one; 0 where the cases are of one group."""
-    sizes = np.bincount(numbers, minlength=count).astype(np.float64)
-    return float(sizes.sum() ** 2 / (sizes @ sizes)) - 1 if len(numbers) else 0.0
+def _freedom(numbers: NDArray[np.intp]) -> float:
+    """Effective groups of some cases less one; 0 where they are of one group or there are none."""
+    groups, codes = np.unique(numbers, return_inverse=True)
+    return effective_groups(codes, len(groups)) - 1 if len(groups) else 0.0
 
 
 def _error(first: _Side, second: _Side) -> float:
