@@ -274,8 +274,8 @@ class Judged(Verdict):
 
     @property
     def group_name(self) -> str:
-        """The group, else what the verdict is about: its id, without the aspect that `ID#ASPECT` ends with."""
-        return self.group or (self.case_id.removesuffix(f"#{self.aspect}") if self.aspect else self.case_id)
+        """The group, else one of the case alone."""
+        return self.group or own_group(self.case_id, self.aspect)
 
     @property
     def human_winner(self) -> Letter | int | None:
@@ -298,6 +298,11 @@ class Judged(Verdict):
             lengths=tuple(len(candidate.text) for candidate in case.candidates),
             **digests,
         )
+
+
+def own_group(case_id: str, aspect: str | None) -> str:
+    """The group of a case that names none: "id 17" of `17` and of `17#ASPECT`; no named group equals it."""
+    return f"id {case_id.removesuffix(f'#{aspect}') if aspect else case_id}"
 
 
 def swap_distribution(distribution: dict[str, float] | None) -> dict[str, float] | None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ..data import Judged, Scores
 from ..data.case import SWAPPED, Label
+from ..data.verdict import own_group
 from ..errors import DataError
 
 LabelValue = str | int | tuple[float, ...] | None  # a letter, an index, or one score per candidate
@@ -34,8 +35,8 @@ class CaseRecord(NamedTuple):
 
     @property
     def item(self) -> str:
-        """The group where no run names one: the id, without the aspect that `ID#ASPECT` ends with."""
-        return self.id.removesuffix(f"#{self.aspect}") if self.aspect else self.id
+        """The group where no run names one."""
+        return own_group(self.id, self.aspect)
 
     def swapped(self) -> "CaseRecord":
         """The same pair with its candidates exchanged; without the digest of its texts."""

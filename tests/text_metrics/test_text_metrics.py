@@ -62,7 +62,7 @@ def test_pairs_are_of_the_cases_with_both_texts_in_the_order_of_ids():
     ]
     verdicts = [judged(f"said {i}", case_id=i, group=None if i == "1" else "anna") for i in "3145"]
     verdicts.append(judged(case_id="2"))  # a judge that wrote nothing
-    assert pairs(verdicts, cases) == ([("said 1", "review 1"), ("said 3", "review 3")], ["1", "anna"])
+    assert pairs(verdicts, cases) == ([("said 1", "review 1"), ("said 3", "review 3")], ["id 1", "anna"])
 
 
 def test_the_reviews_of_perse_are_found(public_sets):
