@@ -31,8 +31,9 @@ EXIT = {"stopped": STOPPED, "budget": INCONCLUSIVE}
     "--delta", type=options.FloatRange(0, 0.25, min_open=True), default=0.05, show_default=True,
     help="Probability of a certificate that does not hold.",
 )  # fmt: skip
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of --limit.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of --limit or --limit-groups.")
 @click.option("--limit", type=click.IntRange(1), help="Take this many cases, sampled with --seed.")
+@options.limit_groups_option
 @options.no_ties_option
 @options.trust_option
 @options.pace_options

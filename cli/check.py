@@ -15,8 +15,8 @@ EXIT = {"agrees": 0, "worse": FAIL, "unknown": INCONCLUSIVE, "stopped": STOPPED}
 @options.case_options_of(required=False)
 @options.no_ties_option
 @click.option("--judge", metavar="FILE", help="Check a .judge.json file for drift on new labels, and nothing else.")
-@options.limit_option
-@click.option("--seed", type=click.IntRange(0), help="Sample the cases of --limit at random with this seed.")
+@options.limit_options
+@options.seed_option
 @click.option(
     "--margin",
     type=options.FloatRange(0, 1, min_open=True, max_open=True),
@@ -65,7 +65,9 @@ def command(lm: str | None, source: str | None, judge: str | None, as_json: bool
     from ..workflows.judge_checks import check_judge
     from .render.drift import drift_lines
 
-    sampling = {name: values[name] for name in ("limit", "seed", "margin", "skip_bad", "timeout", "trust")}
+    sampling = {
+        name: values[name] for name in ("limit", "limit_groups", "seed", "margin", "skip_bad", "timeout", "trust")
+    }
     with render.RunProgress(quiet=as_json) as progress, stop_on_interrupt(progress) as stop:
         report = check_judge(judge, cases, lm=lm, progress=progress, stop=stop, **sampling)
     if report.result is not None and as_json:

@@ -56,6 +56,7 @@ def _preferences() -> tuple[str, ...]:
 @click.option("--seed", type=click.IntRange(0), help="Of splits, folds, and searches.")
 @options.set_option("A parameter of the program to start with.")
 @click.option("--limit", type=click.IntRange(1), help="Take this many cases, sampled with --seed.")
+@options.limit_groups_option
 @options.no_ties_option
 @options.trust_option
 @options.pace_options

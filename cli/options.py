@@ -189,13 +189,15 @@ min_coverage_option = click.option(
     show_default=True,
     help="Exit 3 where a smaller proportion of the cases is scored.",
 )
-limit_option = click.option(
-    "--limit", type=click.IntRange(1), help="Use this many cases: the first, or with --seed a random sample."
-)
 seed_option = click.option(
-    "--seed", type=click.IntRange(0), help="Sample the cases of --limit at random with this seed."
+    "--seed", type=click.IntRange(0), help="Sample the cases of --limit, or the groups, at random with this seed."
 )
-
+limit_groups_option = click.option(
+    "--limit-groups",
+    type=click.IntRange(1),
+    metavar="N",
+    help="In place of --limit: so many inputs (or persons), each with all its cases, such as every system's text.",
+)
 where_option = click.option(
     "--where",
     multiple=True,
@@ -225,6 +227,12 @@ def together(*options: Callable[[Function], Function]) -> Callable[[Function], F
     return decorated
 
 
+limit_options = together(
+    click.option(
+        "--limit", type=click.IntRange(1), help="Use this many cases: the first, or with --seed a random sample."
+    ),
+    limit_groups_option,
+)
 pace_options = together(workers_option, in_flight_option, timeout_option)
 
 

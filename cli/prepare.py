@@ -33,7 +33,7 @@ def _preparations() -> list[str]:
 )
 @options.lm_option
 @options.set_option("A parameter, as in words=100.")
-@options.limit_option
+@options.limit_options
 @options.seed_option
 @options.pace_options
 @options.budget_option

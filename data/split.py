@@ -70,8 +70,17 @@ def split(
     return {name: [cases[index] for index in sorted(indices)] for name, indices in chosen.items()}
 
 
-def sample(cases: Iterable[Case], limit: int | None, seed: int | None = None) -> Iterator[Case]:
-    """The first `limit` cases (None: all); with a seed a uniform sample (reservoir, Vitter 1985), in their order."""
+def sample(
+    cases: Iterable[Case], limit: int | None, seed: int | None = None, *, limit_groups: int | None = None
+) -> Iterator[Case]:
+    """The first `limit` cases (None: all); with a seed a uniform sample (reservoir, Vitter 1985), in their order.
+
+    Args:
+        limit_groups: instead of `limit`: this many groups, each with all its cases (`sample_groups`).
+    """
+    if limit_groups is not None:
+        yield from sample_groups(cases, limit_groups, seed)
+        return
     if seed is None or limit is None:
         yield from islice(cases, limit and min(limit, sys.maxsize))
         return
@@ -83,6 +92,33 @@ def sample(cases: Iterable[Case], limit: int | None, seed: int | None = None) ->
         elif (slot := generator.randrange(index + 1)) < limit:
             reservoir[slot] = (index, case)
     yield from (case for _, case in sorted(reservoir, key=lambda pair: pair[0]))
+
+
+def sample_groups(cases: Iterable[Case], limit: int, seed: int | None = None) -> Iterator[Case]:
+    """All cases of the first `limit` groups (`Case.split_key`: an input, a person); with a seed of a uniform sample of
+    the groups (reservoir, Vitter 1985). Cases stay in their order.
+
+    Memory: the cases of `limit` groups, and the names of all groups.
+    """
+    generator, seen = random.Random(seed), set[str]()
+    slots: list[str] = []
+    sampled: dict[str, list[tuple[int, Case]]] = {}
+    for index, case in enumerate(cases):
+        group = case.split_key
+        if group not in seen:
+            place = len(seen)
+            seen.add(group)
+            if place < limit:
+                slots.append(group)
+                sampled[group] = []
+            elif seed is not None and (slot := generator.randrange(place + 1)) < limit:
+                del sampled[slots[slot]]
+                slots[slot] = group
+                sampled[group] = []
+        if group in sampled:
+            sampled[group].append((index, case))
+    members = (member for group in sampled.values() for member in group)
+    yield from (case for _, case in sorted(members, key=lambda member: member[0]))
 
 
 def _stratum(case: Case) -> str:

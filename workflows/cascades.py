@@ -20,7 +20,7 @@ from ..paths import path_of
 from .case_source import Cases, case_source
 from .interrupts import delayed_interrupt
 from .judge_spec import JudgeSpec, judge_spec
-from .preflight import admit_models, as_budget, check_count, pace_of, prepare_models, read_sample, stored, workers_of
+from .preflight import admit_models, as_budget, check_limits, pace_of, prepare_models, read_sample, stored, workers_of
 from .progress import SILENT, Progress
 
 
@@ -53,6 +53,7 @@ def cascade(
     delta: float = 0.05,
     seed: int = 0,
     limit: int | None = None,
+    limit_groups: int | None = None,
     workers: int | None = None,
     timeout: float | None = None,
     in_flight: int | None = None,
@@ -71,8 +72,9 @@ def cascade(
         lm: models of judges that come without.
         risk: disagreement with the human labels that is certified among accepted verdicts.
         delta: probability of a certificate that does not hold.
-        seed: of `limit`.
+        seed: of the sample.
         limit: this many cases, sampled.
+        limit_groups: instead of `limit`: this many groups (inputs, persons), each with all its cases.
         workers: cases judged at once.
         timeout: seconds until the first byte of an answer, of which the whole may take twice that; by default 120, of a
             local model 1,800.
@@ -87,7 +89,7 @@ def cascade(
         DeclarationError: another ending of `out`, or judges that cannot be combined.
         DataError: cases that cannot be read, or that a judge was compiled on.
     """
-    check_count("limit", limit)
+    check_limits(limit, limit_groups)
     if isinstance(judges, str | Path | Judge | JudgeSpec):
         raise DeclarationError("cascade: one judge was given. Give a list of judges, the cheapest first.")
     if not isinstance(judges, Iterable):
@@ -106,7 +108,13 @@ def cascade(
     workers = workers_of(whole, workers)
     pace = pace_of(workers, timeout, in_flight, stop, progress)
     labelled = read_sample(
-        stored(source, folder), folder, limit, seed if limit else None, skip_bad=skip_bad, progress=progress
+        stored(source, folder),
+        folder,
+        limit,
+        seed,
+        limit_groups=limit_groups,
+        skip_bad=skip_bad,
+        progress=progress,
     )
     prepare_models(whole, progress=progress)
     progress.start(None, 0)

@@ -26,7 +26,7 @@ from .judge_spec import JudgeSpec, has_models, judge_spec
 from .preflight import (
     admit_models,
     as_budget,
-    check_count,
+    check_limits,
     exclude_training_cases,
     pace_of,
     prepare_models,
@@ -69,6 +69,7 @@ def compile(
     lm: str | None = None,
     recipe_file: str | Path | None = None,
     limit: int | None = None,
+    limit_groups: int | None = None,
     workers: int | None = None,
     timeout: float | None = None,
     in_flight: int | None = None,
@@ -89,6 +90,7 @@ def compile(
         lm: `provider/model`, or `role=provider/model,...`.
         recipe_file: a YAML file of the steps.
         limit: this many cases, sampled with the recipe's seed.
+        limit_groups: instead of `limit`: this many groups (inputs, persons), each with all its cases.
         workers: cases judged at once.
         timeout: seconds until the first byte of an answer, of which the whole may take twice that; by default 120, of a
             local model 1,800.
@@ -106,7 +108,7 @@ def compile(
         DataError: cases that cannot be read, or that the judge was compiled on.
         RunError: the folder holds another compilation, or none to continue.
     """
-    check_count("limit", limit)
+    check_limits(limit, limit_groups)
     spec, source = judge_spec(judge, lm), case_source(cases)
     chosen = read_recipe(Path(recipe_file), **steps) if recipe_file else recipe("compile", steps)
     folder = path_of(out) if out is not None else Path("compiled") / f"{spec.title}-{source.stem}"
@@ -122,7 +124,13 @@ def compile(
     from_file = _models_of_file(chosen, recipe_file, trust=trust, progress=progress)
     prepare_models(built, *_other_models(chosen), progress=progress)
     labelled = read_sample(
-        stored(source, folder), folder, limit, chosen.seed if limit else None, skip_bad=skip_bad, progress=progress
+        stored(source, folder),
+        folder,
+        limit,
+        chosen.seed,
+        limit_groups=limit_groups,
+        skip_bad=skip_bad,
+        progress=progress,
     )
     labelled = exclude_training_cases(labelled, spec.name, progress)
     learned = read(spec.name).training if spec.name.endswith(JUDGE_SUFFIX) else {}

@@ -27,7 +27,7 @@ from ..optimizers.certificates.certificate_check import CertificateCheck, accept
 from .case_source import Cases, CaseSource, case_source
 from .judge_spec import JudgeSpec
 from .label_count import LabelCount
-from .preflight import admit_models, check_count, exclude_training_cases, pace_of, prepare_models, stored, workers_of
+from .preflight import admit_models, check_limits, exclude_training_cases, pace_of, prepare_models, stored, workers_of
 from .progress import SILENT, Progress
 
 
@@ -74,6 +74,7 @@ def check_judge(
     *,
     lm: str | None = None,
     limit: int | None = None,
+    limit_groups: int | None = None,
     seed: int | None = None,
     margin: float = 0.05,
     skip_bad: bool = False,
@@ -93,6 +94,7 @@ def check_judge(
         cases: newly labelled cases, as of `dicast.run`; those without a winner are left out.
         lm: models to answer instead of the saved ones.
         limit: this many cases: the first, or with `seed` a random sample.
+        limit_groups: instead of `limit`: this many groups (inputs, persons), each with all its cases.
         seed: of the sample.
         margin: the loss of accuracy that would matter, in (0, 1).
         skip_bad: leave bad rows out.
@@ -109,7 +111,7 @@ def check_judge(
         raise DeclarationError(
             f"--judge {judge}: only a judge file records how it agreed. Give a file that ends in {JUDGE_SUFFIX}."
         )
-    check_count("limit", limit)
+    check_limits(limit, limit_groups)
     file, spec = read(judge), JudgeSpec(str(judge), lm)
     certificate = _certificate(str(judge), file)
     built, stop = spec.build(), stop or threading.Event()
@@ -120,7 +122,8 @@ def check_judge(
     prepare_models(built, progress=progress)
     with tempfile.TemporaryDirectory() as folder:
         source = stored(case_source(cases), Path(folder))
-        data, chosen = source.digest(), list(sample(_labelled(source, skip_bad, progress), limit, seed))
+        labelled = _labelled(source, skip_bad, progress)
+        data, chosen = source.digest(), list(sample(labelled, limit, seed, limit_groups=limit_groups))
     if not chosen:
         raise DataError(f"--cases {source.source}: no pair or choice with a label. Give newly labelled cases.")
     chosen = exclude_training_cases(chosen, str(judge), progress)

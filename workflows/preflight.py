@@ -92,6 +92,17 @@ def check_count(name: str, value: int | None) -> None:
         raise DeclarationError(f"{name}: {value!r} is not a whole number of at least 1. Give one, or None.")
 
 
+def check_limits(limit: int | None, limit_groups: int | None) -> None:
+    """Raises DeclarationError for a number that `check_count` refuses, or for two limits at once."""
+    check_count("limit", limit)
+    check_count("limit_groups", limit_groups)
+    if limit is not None and limit_groups is not None:
+        raise DeclarationError(
+            f"limit_groups: {limit_groups} groups and limit {limit} cases were both given. Give one of them: "
+            "limit_groups keeps groups whole."
+        )
+
+
 def as_budget(budget: "Budget | str | None") -> Budget:
     """A budget; text as in `calls=1000,minutes=30`. Raises DeclarationError for anything else."""
     if isinstance(budget, Budget):
@@ -110,25 +121,34 @@ def stored(source: CaseSource | StoredRows, folder: Path) -> CaseSource:
 
 
 def read_sample(
-    source: CaseSource, folder: Path, limit: int | None, seed: int | None, *, skip_bad: bool, progress: Progress
+    source: CaseSource,
+    folder: Path,
+    limit: int | None,
+    seed: int | None,
+    *,
+    limit_groups: int | None = None,
+    skip_bad: bool,
+    progress: Progress,
 ) -> list[Case]:
-    """The cases; with `limit`, the first ones, or a random sample by `seed`.
+    """The cases; with `limit` or `limit_groups` a random sample of cases or of whole groups.
 
     Args:
+        seed: of the sample; not used without a limit.
         folder: takes `rejects.jsonl`, with the bad rows, if `skip_bad`.
         skip_bad: leave out bad rows; the first one raises otherwise.
 
     Raises:
         DataError: no case.
     """
+    seed = seed if limit or limit_groups else None
     if skip_bad:
         private_folder(folder)
         with Rejects(folder / "rejects.jsonl") as rejects:
-            cases = list(sample(source.cases(rejects), limit, seed))
+            cases = list(sample(source.cases(rejects), limit, seed, limit_groups=limit_groups))
         if rejects.count:
             progress.notice(f"{rejects.count:,} bad rows are in {rejects.path}")
     else:
-        cases = list(sample(source.cases(), limit, seed))
+        cases = list(sample(source.cases(), limit, seed, limit_groups=limit_groups))
     if not cases:
         raise DataError(NO_CASE.format(source.source))
     labels = LabelCount()

@@ -27,7 +27,7 @@ from .interrupts import delayed_interrupt
 from .preflight import (
     admit_models,
     as_budget,
-    check_count,
+    check_limits,
     nonempty,
     pace_of,
     prepare_models,
@@ -124,6 +124,7 @@ def prepare(
     lm: str | None = None,
     settings: Mapping[str, Any] | None = None,
     limit: int | None = None,
+    limit_groups: int | None = None,
     seed: int | None = None,
     workers: int | None = None,
     timeout: float | None = None,
@@ -142,6 +143,7 @@ def prepare(
         lm: `provider/model`, or `role=provider/model,...`.
         settings: parameters by name.
         limit: this many cases: the first, or with `seed` a random sample.
+        limit_groups: instead of `limit`: this many groups (inputs, persons), each with all its cases.
         seed: of the sample.
         workers: cases at once.
         timeout: seconds until the first byte of an answer, of which the whole may take twice that; by default 120, of a
@@ -157,7 +159,7 @@ def prepare(
         RunError: the file holds cases that were prepared in another way, or is in use.
         Infrastructure: case after case failed at the server; what is done is kept.
     """
-    check_count("limit", limit)
+    check_limits(limit, limit_groups)
     path, roles = path_of(out), Roles.parse(lm) if lm else Roles({})
     names = preparation if isinstance(preparation, str) else ",".join(map(str, preparation or ()))
     program = build_preparation(names, **(settings or {})).bind(roles)
@@ -185,13 +187,15 @@ def prepare(
         identity = {
             "with": program.name, "settings": program.settings(), "lm": str(roles),
             "models": program.resolved_models(), "data": source.digest(), "seed": seed,
-            "limit": limit if seed is not None else None, **source.reading(),
+            "limit": limit if seed is not None else None,
+            **({"limit_groups": limit_groups} if limit_groups and seed is not None else {}), **source.reading(),
         }  # fmt: skip
         before = file.open({"identity": identity, "cases": source.source, **run_facts()})
-        chosen = file.missing(nonempty(sample(source.cases(bad_rows if skip_bad else None), limit, seed), source))
+        drawn = sample(source.cases(bad_rows if skip_bad else None), limit, seed, limit_groups=limit_groups)
+        chosen = file.missing(nonempty(drawn, source))
         failures.path.unlink(missing_ok=True)
         with charge_to(ledger), paced(pace), delayed_interrupt(stop), file.append() as lines:
-            progress.start(limit or source.count(), before)
+            progress.start(None if limit_groups else limit or source.count(), before)
             try:
                 for case, result in stream(attempt, chosen, workers=workers, stop=stop, failed=_server_failure):
                     if isinstance(result, ExecutionError):

@@ -25,7 +25,7 @@ from .label_count import LabelCount
 from .preflight import (
     admit_models,
     as_budget,
-    check_count,
+    check_limits,
     fresh_folder,
     nonempty,
     pace_of,
@@ -49,16 +49,23 @@ class RunSpec:
         cases: where the cases come from and which are used.
         limit: this many cases; the first, or with `seed` a random sample.
         seed: of the sample.
+        limit_groups: instead of `limit`: this many groups (inputs, persons), each with all its cases.
     """
 
     judge: JudgeSpec | BuiltJudge
     cases: CaseSource | StoredRows
     limit: int | None = None
     seed: int | None = None
+    limit_groups: int | None = None
 
     @property
     def default_folder(self) -> Path:
         return Path("runs") / f"{self.judge.title}-{self.cases.stem}"
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether the cases are a random sample."""
+        return self.seed is not None and (self.limit or self.limit_groups) is not None
 
     def identity(self, judge: Judge, fitted_to: Sequence[Case] = ()) -> dict[str, Any]:
         """What must be equal for a run to be continued: judge, models, data and selection.
@@ -72,6 +79,7 @@ class RunSpec:
             "data": self.cases.digest(),
             "seed": self.seed,
             "limit": self.limit if self.seed is not None else None,
+            **({"limit_groups": self.limit_groups} if self.limit_groups and self.seed is not None else {}),
             **source.reading(),
             **({"fitted_cases": digest("".join(case.digest for case in fitted_to))} if fitted_to else {}),
         }
@@ -102,6 +110,7 @@ def run(
     out: str | Path | None = None,
     lm: str | None = None,
     limit: int | None = None,
+    limit_groups: int | None = None,
     seed: int | None = None,
     aspect: str | None = None,
     no_ties: bool | None = None,
@@ -124,6 +133,7 @@ def run(
         out: the run folder; by default runs/JUDGE-CASES.
         lm: `provider/model`, or `role=provider/model,...`.
         limit: this many cases: the first, or with `seed` a random sample.
+        limit_groups: instead of `limit`: this many groups (inputs, persons), each with all its cases.
         seed: of the sample.
         aspect: only cases of this aspect.
         no_ties: leave out cases whose human label is a tie.
@@ -148,12 +158,12 @@ def run(
         RunError: the folder holds a run of something else, or is in use.
         Infrastructure: case after case failed at the server; the verdicts so far are kept.
     """
-    check_count("limit", limit)
+    check_limits(limit, limit_groups)
     check_seed(seed)
     source = case_source(cases, aspect=aspect, no_ties=no_ties)
     if isinstance(source, CaseSource):
         source.path()  # before a folder is made for cases that do not exist
-    spec = RunSpec(judge_spec(judge, lm), source, limit, seed)
+    spec = RunSpec(judge_spec(judge, lm), source, limit, seed, limit_groups)
     built, ledger = spec.judge.build(), Ledger(budget=as_budget(budget))
     admit_models(built, trust=trust, progress=progress)
     stop, message = stop or threading.Event(), ""
@@ -168,7 +178,7 @@ def run(
         if before is not None:
             _check(spec, built, folder, before, progress, skip_bad=skip_bad)
         read_from = stored(spec.cases, folder.path)
-        drawn = sample(read_from.cases(rejects if skip_bad else None), limit, seed)
+        drawn = sample(read_from.cases(rejects if skip_bad else None), limit, seed, limit_groups=limit_groups)
         chosen = seen.counted(labels.counted(nonempty(drawn, read_from)))
         fitted_to: list[Case] = []
         if isinstance(built, FittedJudge):
@@ -178,7 +188,8 @@ def run(
         if before is not None:
             check_judge_part(folder, before, manifest["identity"])
         prepare_models(built, progress=progress)
-        progress.start(limit or read_from.count(), folder.start(manifest))
+        total = None if limit_groups else limit or read_from.count()
+        progress.start(total, folder.start(manifest))
         for notice in resume_notices(folder):
             progress.notice(notice)
         with charge_to(ledger), paced(pace), delayed_interrupt(stop):
@@ -205,7 +216,7 @@ def _check(
     """Raises RunError where the folder holds a run of another judge, other models or other cases."""
     unfitted = {name: value for name, value in before.items() if name != "fitted_cases"}
     changes = check_judge_part(folder, unfitted, same_judge(before, spec.identity(judge), judge))
-    if changes and (isinstance(judge, FittedJudge) or (spec.limit is not None and spec.seed is not None)):
+    if changes and (isinstance(judge, FittedJudge) or spec.is_sampled):
         folder.refuse(changes[0])  # other cases change what the judge is fitted to, or which are sampled
     if changes:
         check_cases(folder, changes, spec.cases, progress, skip_bad=skip_bad)

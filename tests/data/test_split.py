@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dicast.data import Case, Scores, Winner, split
-from dicast.data.split import PARTS, sample
+from dicast.data.split import PARTS, sample, sample_groups
 from dicast.errors import DeclarationError
 
 LETTERS = ("a", "b", "tie")
@@ -199,3 +199,29 @@ def test_every_case_is_drawn_about_as_often() -> None:
     drawn = Counter(case.id for seed in range(1000) for case in sample(cases, 5, seed=seed))
     # 250 times each on average, with a standard deviation of sqrt(1000 / 4 * 3 / 4) = 14
     assert all(180 < drawn[case.id] < 320 for case in cases)
+
+
+# samples of whole groups
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2])
+@pytest.mark.parametrize("limit", [1, 3, 1000])
+def test_a_sample_of_groups_holds_every_case_of_each(seed: int | None, limit: int) -> None:
+    cases = synthetic(0, 60)
+    drawn = list(sample(cases, None, seed, limit_groups=limit))
+    groups = {case.split_key for case in drawn}
+    assert len(groups) == min(limit, len({case.split_key for case in cases}))
+    assert drawn == [case for case in cases if case.split_key in groups]
+
+
+def test_without_a_seed_a_sample_of_groups_is_the_first_groups() -> None:
+    cases = [pair(n, group=group) for n, group in enumerate("abacbdac")]
+    assert [case.id for case in sample_groups(cases, 2)] == ["0", "1", "2", "4", "6"]
+
+
+def test_every_group_is_drawn_about_as_often_whatever_its_size() -> None:
+    cases = [pair(n, group=group) for n, group in enumerate("aaaaaaaabcdefghijklmnopqrst")]
+    drawn = Counter(name for seed in range(1000) for name in {case.group for case in sample_groups(cases, 5, seed)})
+    # 250 times each on average, with a standard deviation of sqrt(1000 / 4 * 3 / 4) = 14
+    assert len(drawn) == 20
+    assert all(180 < count < 320 for count in drawn.values())

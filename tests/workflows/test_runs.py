@@ -233,6 +233,8 @@ def test_something_that_is_no_judge_is_one_clear_error():
     [
         ({"limit": 0}, "limit: 0 is not a whole number of at least 1"),
         ({"limit": "3"}, "limit: '3' is not a whole number"),
+        ({"limit_groups": 0}, "limit_groups: 0 is not a whole number of at least 1"),
+        ({"limit": 3, "limit_groups": 2}, "limit_groups: 2 groups and limit 3 cases were both given. Give one"),
         ({"workers": -1}, "workers: -1 is not a whole number"),
         ({"budget": 5}, "budget: 5 is not a text"),
         ({"out": "pairs.jsonl"}, "pairs.jsonl: cannot be written"),
@@ -515,3 +517,16 @@ def test_a_frame_with_two_columns_of_one_name_is_refused():
     frame = pandas.concat([frame, frame["label"]], axis=1)
     with pytest.raises(DataError, match="cases: more than one column is called 'label'. Rename all but one of them."):
         dicast.run("longer", frame, out="out")
+
+
+def test_a_limit_of_groups_judges_whole_groups_and_is_part_of_a_sampled_run():
+    run = dicast.run("longer", ROWS, out="first", limit_groups=2)
+    assert sorted(ids("first")) == ["1", "2", "3", "4", "5"]  # g0 is two rows, g1 three
+    assert "limit_groups" not in run.identity
+    assert command(["judge", "--judge", "longer", "--cases", "pairs.jsonl", "--out", "sampled", "--limit-groups", "3",
+                    "--seed", "5"]) == 0  # fmt: skip
+    groups = {judged.group for judged in read_verdicts(Path("sampled"))}
+    assert len(groups) == 3
+    assert sum(ids("sampled").values()) == sum(row["group"] in groups for row in ROWS)
+    with pytest.raises(RunError, match="limit_groups = 3, now it is 4"):
+        dicast.run("longer", "pairs.jsonl", out="sampled", limit_groups=4, seed=5)
