@@ -3,7 +3,7 @@
     history           k of a reviewer's reviews (or comparisons), sampled and ordered by seed (PerSE, Wang et al. 2023)
     without_comments  the same reviews with only their scores
     capped            at most so many words; the longest texts are cut first, and every cut is reported
-    features          part of a persona: all, key, least, none, or features by name (arXiv 2406.11657, section 5)
+    features          part of a persona: all, key, least, none, by name or by number (arXiv 2406.11657, section 5)
 
 Whatever is left out is returned as notes, one sentence each, so that no cut is silent.
 """
@@ -22,6 +22,8 @@ FEATURE_SETS: dict[str, tuple[str, ...]] = {
     "least": ("religion",),
     "none": (),
 }
+COUNTED = re.compile(r"(?P<how>first|drawn):(?P<count>\d{1,4})")
+KNOWN_FEATURES = "all, key, least, none, or names: age,education; or first:3, or drawn:3, for a number of them"
 CUT = " [...]"
 
 
@@ -85,27 +87,43 @@ def capped(reviewer: Reviewer, *, words: int) -> tuple[Reviewer, list[str]]:
     return reviewer.model_copy(update={"reviews": reviews, "comparisons": comparisons}), notes
 
 
-def features(persona: Persona, which: str) -> tuple[Persona, list[str]]:
+def features(persona: Persona, which: str, seed: int = 0) -> tuple[Persona, list[str]]:
     """The part of the persona that `which` names, and which named features it lacks.
 
     Args:
-        which: `all` (features and free text), `key`, `least`, `none`, or features by name, as in `age,education`; all
-            but `all` leave the free text out, because it names every feature.
+        which: `all` (features and free text), `key`, `least`, `none`, features by name, as in `age,education`, or their
+            number: `first:3` takes the first three of the persona, `drawn:3` draws three by seed, in the persona's
+            order, so that `drawn:2` is part of `drawn:3`. All but `all` leave the free text out, because it names
+            every feature.
+        seed: of `drawn`; equal personas draw the same features.
 
     Raises:
-        DeclarationError: an empty name in the list.
+        DeclarationError: an empty name in the list, or a number of features that is none.
     """
     if which == "all":
         return persona, []
+    if counted := COUNTED.fullmatch(which.strip()):
+        return _so_many(persona, int(counted["count"]), seed if counted["how"] == "drawn" else None)
     names = FEATURE_SETS.get(which) or tuple(name.strip() for name in which.split(",") if which != "none")
-    if not all(names):
-        raise DeclarationError(f"features {which!r}: an empty name. Use all, key, least, none, or names: age,education")
+    if not all(names) or any(name.partition(":")[0] in ("first", "drawn") and ":" in name for name in names):
+        reason = "an empty name" if not all(names) else "the number of features is missing"
+        raise DeclarationError(f"features {which!r}: {reason}. Use {KNOWN_FEATURES}")
     chosen = {name: value for name, value in persona.features.items() if name in names}
     lacking = [name for name in names if name not in chosen] if which not in FEATURE_SETS else []
     notes = [f"persona: no feature {name!r} is known" for name in lacking]
     if which in FEATURE_SETS and which != "none" and not chosen:
         notes = [f"persona: none of the {which} features is known"]
     return Persona(features=chosen), notes
+
+
+def _so_many(persona: Persona, count: int, seed: int | None) -> tuple[Persona, list[str]]:
+    """The persona with its first `count` features, or with as many drawn by seed."""
+    names = list(persona.features)
+    if seed is not None:
+        random.Random(f"{seed}/{sorted(persona.features.items())}").shuffle(names)
+    chosen = set(names[:count])
+    notes = [f"persona: {len(names)} features are known, not {count}"] if count > len(names) else []
+    return Persona(features={name: value for name, value in persona.features.items() if name in chosen}), notes
 
 
 def count_words(text: str) -> int:

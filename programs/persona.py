@@ -1,6 +1,7 @@
-"""The personalised judge: which response one person would prefer, and how sure it is (arXiv 2406.11657).
+"""The personalised judge: which text one person would prefer, wrote or would answer, and how sure (arXiv 2406.11657).
 
-What of the persona is shown is the parameter `features`. Positions are drawn by seed from the texts themselves, so a
+What is asked is the parameter `question`, what of the persona is shown `features`. Without a persona an impartial
+question is asked that names nobody. Positions are drawn by seed from the texts themselves, so a
 swapped pair is shown the same way round and gets the swapped verdict. A refusal or an answer of the wrong form is asked
 again at most four times, then the judgment is unscored with the reason.
 """
@@ -23,24 +24,37 @@ from ..judging.stage import SAMPLING_TEMPERATURE, Stage, sampled
 from ..signatures import persona as signatures
 
 ATTEMPTS = 1 + 4  # asked again at most four times (section 4)
+STAGES = {"standard": "", "certainty": "_sure", "tie": "_or_tie"}  # how the stages of a question are called
+CRITERIA = {
+    "prefers": "as the person would",
+    "wrote": "written by the person",
+    "wrote-answer": "answer written by the person",
+    "would-answer": "as the person would answer",
+    "better": "better",
+    "most-reasonable": "more reasonable",
+    "answer": "the answer",
+}
 
 
 @register(
     "persona",
-    summary="which response a person of these features would prefer, and how surely",
+    summary="which response a person of these features would prefer or wrote, and how surely",
     source="arXiv 2406.11657",
     inputs="pairs; a persona",
     calls="1",
 )
 class PersonaJudge(Judge):
-    """Says which of two responses the person of the case would prefer. Calls: one an order.
+    """Says which of two responses the person of the case would prefer, or wrote. Calls: one an order.
 
     Args:
+        question: "prefers"; "wrote", which response they wrote; "wrote-answer", of two questions with an answer each;
+            "would-answer", which answer they would give; or, of nobody, "better", "most-reasonable" and "answer".
         setting: "standard", "certainty" (the model states 1..100 with its choice) or "tie" (C is allowed).
-        features: "all", "key" (education, location, ethnicity), "least" (religion), "none", or names: "age,education".
+        features: "all", "key" (education, location, ethnicity), "least" (religion), "none", names ("age,education"),
+            "first:N", or "drawn:N", which draws N by seed for each person.
         readout: "generate", or "probability", which takes the certainty from the letters.
         order: "shuffled" (one order, drawn by seed), "both" or "one".
-        seed: of the shuffle.
+        seed: of the shuffle, and of drawn features.
         temperature: of written answers; the paper samples at 0.7 with top-p 0.95, 0 is greedy.
         tie_threshold: margins up to this many log-odds are ties.
     """
@@ -50,6 +64,7 @@ class PersonaJudge(Judge):
     def __init__(
         self,
         *,
+        question: str = "prefers",
         setting: str = "standard",
         features: str = "all",
         readout: str = "generate",
@@ -59,6 +74,7 @@ class PersonaJudge(Judge):
         tie_threshold: float = 0.0,
     ) -> None:
         super().__init__()
+        self.question = HParam(question, tuple(signatures.QUESTIONS), search=(), implied=True)
         self.setting = HParam(setting, ("standard", "certainty", "tie"))
         self.features = HParam(features)
         self.readout = HParam(readout, READOUTS)
@@ -67,9 +83,14 @@ class PersonaJudge(Judge):
         self.seed = HParam(seed)
         self.temperature = HParam(temperature, least=0.0)
         self.tie_threshold = HParam(tie_threshold, least=0.0)
-        self.prefer = Question(signatures.PreferAsPerson, "judgment", max_tokens=16, attempts=ATTEMPTS)
-        self.prefer_sure = Stage(signatures.PreferAsPersonSure, "judgment", max_tokens=32, attempts=ATTEMPTS)
-        self.prefer_or_tie = Question(signatures.PreferAsPersonOrTie, "judgment", max_tokens=16, attempts=ATTEMPTS)
+        for name, signature in signatures.QUESTIONS.items():
+            base, sure, or_tie = STAGES["standard"], STAGES["certainty"], STAGES["tie"]
+            stage = _stage_name(name)
+            setattr(self, stage + base, Question(signature, "judgment", max_tokens=16, attempts=ATTEMPTS))
+            stated = signatures.asks_for_certainty(signature)
+            setattr(self, stage + sure, Stage(stated, "judgment", max_tokens=32, attempts=ATTEMPTS))
+            tied = signatures.allows_tie(signature)
+            setattr(self, stage + or_tie, Question(tied, "judgment", max_tokens=16, attempts=ATTEMPTS))
 
     @property
     def pairs_only(self) -> bool:
@@ -101,39 +122,48 @@ class PersonaJudge(Judge):
                     f"judge 'persona': case {case.id!r} has a {case.profile.kind} without features. Use features=all."
                 )
             return fenced(profile_text(case.profile)), []
-        shown_persona, notes = features(case.profile, which)
+        shown_persona, notes = features(case.profile, which, seed=self.seed.value)
         return fenced(profile_text(shown_persona)), notes
 
     def _prefer(self, case: Case, person: str, order: Order) -> Finding:
         shown = present(case, order)
+        question = self.question.value if person else signatures.IMPARTIAL[self.question.value]
         inputs = {
-            "person": person,
             "question": shown.request,
             "response_a": shown.responses[0],
             "response_b": shown.responses[1],
         }
+        if "person" in signatures.QUESTIONS[question].input_fields:
+            inputs["person"] = person
         stated = self.setting.value == "certainty" and self.readout.value == "generate"
-        fields = self._stated_choice(inputs) if stated else self._choice(inputs)
-        return in_case_order(Finding(criterion="as the person would", **fields), order)
+        fields = self._stated_choice(question, inputs) if stated else self._choice(question, inputs)
+        return in_case_order(Finding(criterion=CRITERIA[question], **fields), order)
 
-    def _choice(self, inputs: dict[str, str]) -> dict[str, Any]:
-        question = self.prefer_or_tie if self.setting.value == "tie" else self.prefer
+    def _choice(self, question: str, inputs: dict[str, str]) -> dict[str, Any]:
+        setting = "tie" if self.setting.value == "tie" else "standard"
         with self._sampled():
-            answer = question(readout=self.readout.value, **inputs)
+            answer = self._stage(question, setting)(readout=self.readout.value, **inputs)
         return {"distribution": answer.preference("preferred"), "coverage": answer.coverage}
 
-    def _stated_choice(self, inputs: dict[str, str]) -> dict[str, Any]:
+    def _stated_choice(self, question: str, inputs: dict[str, str]) -> dict[str, Any]:
         """The choice with the certainty that the model states, 1..100."""
         with self._sampled():
-            answer = self.prefer_sure(**inputs)
+            answer = self._stage(question, "certainty")(**inputs)
         certainty = answer.certainty / 100
         chosen, other = ("a", "b") if answer.preferred == "A" else ("b", "a")
         shares = {chosen: 0.5 + certainty / 2, other: 0.5 - certainty / 2}
         return {"distribution": {label: shares[label] for label in "ab"}, "certainty": certainty}
 
+    def _stage(self, question: str, setting: str) -> Any:
+        return getattr(self, _stage_name(question) + STAGES[setting])
+
     def _sampled(self) -> AbstractContextManager[None]:
         """How written answers are sampled; probabilities are not."""
         return sampled(1, temperature=self.temperature.value) if self.temperature.value else nullcontext()
+
+
+def _stage_name(question: str) -> str:
+    return "prefer" if question == "prefers" else question.replace("-", "_")
 
 
 def _stated(findings: list[Finding], verdict: Verdict) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 import json
 import random
+from itertools import pairwise
 from math import comb
 from typing import Any
 
@@ -93,6 +94,84 @@ def test_nothing_is_said_of_nobody() -> None:
         assert all("Person:\n" not in prompt_text(request) for request in requests)
 
 
+# the questions
+
+
+def asked(case: Case = PAIR, **settings: Any) -> str:
+    _, (request,) = run(case, {"preferred": "A", "certainty": 50}, order="one", **settings)
+    return prompt_text(request) + str(request.config.response_format)
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("prefers", "which of two responses to a question this person would prefer"),
+        ("wrote", "which of two responses this person wrote"),
+        ("wrote-answer", "which answer this person wrote"),
+        ("would-answer", "which of two answers to a question this person would give"),
+    ],
+)
+@pytest.mark.parametrize("setting", ["standard", "certainty", "tie"])
+def test_the_question_is_a_parameter(question: str, words: str, setting: str) -> None:
+    said = asked(question=question, setting=setting)
+    assert words in said
+    assert "She likes long walks." in said
+
+
+@pytest.mark.parametrize("question", ["prefers", "wrote", "wrote-answer", "would-answer"])
+@pytest.mark.parametrize("setting", ["standard", "certainty", "tie"])
+@pytest.mark.parametrize("readout", ["generate", "probability"])
+def test_without_a_feature_the_question_names_no_person(question: str, setting: str, readout: str) -> None:
+    answer = {"token_probabilities": {"A": 0.6, "B": 0.4}} if readout == "probability" else None
+    settings = {"question": question, "setting": setting, "readout": readout, "order": "one"}
+    answer = answer or {"preferred": "A", "certainty": 50}
+    for case, features in ((PAIR, "none"), (PAIR.model_copy(update={"profile": None}), "all")):
+        verdict, requests = run(case, answer, features=features, **settings)
+        assert verdict.winner == "a"
+        assert "person" not in prompt_text(requests[0]).lower()
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("better", "As an impartial judge, say which of two responses to a question is better."),
+        ("most-reasonable", "which of two responses is the more reasonable one"),
+        ("answer", "Answer a question by choosing one of two answers."),
+    ],
+)
+def test_an_impartial_question_shows_no_person(question: str, words: str) -> None:
+    said = asked(question=question)
+    assert words in said
+    assert "She likes long walks." not in said
+
+
+@pytest.mark.parametrize(
+    ("question", "impartial"),
+    [
+        ("prefers", "better"),
+        ("wrote", "most-reasonable"),
+        ("wrote-answer", "most-reasonable"),
+        ("would-answer", "answer"),
+    ],
+)
+def test_the_question_without_a_persona_is_that_of_the_paper(question: str, impartial: str) -> None:
+    assert asked(question=question, features="none") == asked(question=impartial)
+
+
+@pytest.mark.parametrize("question", ["prefers", "wrote", "wrote-answer", "would-answer", "better"])
+def test_the_stated_certainty_has_the_five_bands_of_the_paper(question: str) -> None:
+    said = asked(question=question, setting="certainty")
+    bands = [said.index(f"{low}-{low + 19}: ") for low in (1, 21, 41, 61, 81)]
+    assert bands == sorted(bands)
+    source = "the question and the texts" if question == "better" else "the profile of the person"
+    assert f"by what {source} tells" in said
+
+
+@pytest.mark.parametrize("setting", ["standard", "tie"])
+def test_other_settings_have_no_bands(setting: str) -> None:
+    assert "81-100" not in asked(setting=setting)
+
+
 def test_the_ablation_without_a_persona_is_not_noted_and_a_missing_one_is() -> None:
     assert run(PAIR, {"preferred": "A"}, features="none")[0].notes == ()
     nobody = PAIR.model_copy(update={"profile": None})
@@ -111,6 +190,38 @@ def test_a_set_of_features_of_which_none_is_known_is_noted(which: str) -> None:
     assert run(young, {"preferred": "A"}, features=which)[0].notes == (
         f"persona: none of the {which} features is known",
     )
+
+
+@pytest.mark.parametrize("wrong", ["first:", "drawn:", "first:all", "age,first:2"])
+def test_a_number_of_features_that_is_none_is_refused_at_once(wrong: str) -> None:
+    with pytest.raises(DeclarationError, match="the number of features is missing. .* or first:3, or drawn:3"):
+        build("persona", features=wrong)
+
+
+@pytest.mark.parametrize("count", range(len(FEATURES) + 1))
+def test_so_many_of_the_first_features_are_shown(count: int) -> None:
+    told = shown(features=f"first:{count}")
+    assert {name for name, value in FEATURES.items() if value in told} == set(list(FEATURES)[:count])
+
+
+def known(told: str) -> set[str]:
+    return {name for name, value in FEATURES.items() if f"{name.replace('_', ' ')}: {value}" in told}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_drawn_features_are_so_many_and_more_of_them_hold_the_fewer(seed: int) -> None:
+    drawn = [known(shown(features=f"drawn:{count}", seed=seed)) for count in range(len(FEATURES) + 1)]
+    assert [len(names) for names in drawn] == list(range(len(FEATURES) + 1))
+    assert all(fewer < more for fewer, more in pairwise(drawn))
+
+
+def test_another_seed_draws_other_features() -> None:
+    assert len({frozenset(known(shown(features="drawn:3", seed=seed))) for seed in range(8)}) > 2
+
+
+def test_more_features_than_are_known_are_noted() -> None:
+    verdict, _ = run(PAIR, {"preferred": "A"}, features="first:9")
+    assert verdict.notes == ("persona: 7 features are known, not 9",)
 
 
 @pytest.mark.parametrize("wrong", ["", "age,,gender", ","])
