@@ -88,6 +88,9 @@ class Finding(Record):
         default=None, description="for each candidate the probabilities of the scale's levels, lowest first"
     )
     distribution: dict[str, Probability] | None = Field(default=None, description="winner -> probability")
+    samples: Annotated[int, Field(ge=1)] = Field(
+        default=1, description="how many answers were drawn, of which the distribution has the proportions"
+    )
     coverage: Probability | None = Field(
         default=None,
         description="the probability that the model gave to the offered options; None: the answer was generated",
@@ -151,7 +154,7 @@ class Verdict(Record):
         default_factory=dict, description="the winner by each order of presentation, in the case's letters"
     )
     consistent: bool | None = Field(
-        default=None, description="whether both orders give the same winner; None: only one order was presented"
+        default=None, description="whether both orders give the same winner; None: they were not both presented"
     )
     usage: Usage = Field(default=Usage(), description="what the judgment cost")
 

@@ -263,6 +263,7 @@ def _row(judged: Judged) -> dict[str, Any]:
     human_scores = judged.label.values if isinstance(judged.label, Scores) else ()
     single = judged.winner is None and judged.scores is not None and len(judged.scores) == 1
     scored = [finding for finding in judged.findings if finding.scores]
+    unordered = bool(judged.findings) and all(finding.order is None for finding in judged.findings)
     pair = len(judged.lengths) == 2
     votes = [vote for vote in judged.votes if vote.winner is not None]
     return {
@@ -284,7 +285,7 @@ def _row(judged: Judged) -> dict[str, Any]:
         "ratings": [vote.values[0] for vote in judged.votes if single and isinstance(vote, Scores)],
         "scale": (judged.label.lo, judged.label.hi) if isinstance(judged.label, Scores) else None,
         "orders": judged.order_winners,
-        "consistent": judged.consistent,
+        "consistent": None if unordered else judged.consistent,  # runs of version 0.1 have True there
         "length_difference": judged.lengths[0] - judged.lengths[1] if pair else None,
         "length": judged.lengths[0] if len(judged.lengths) == 1 else None,
         "systems": judged.systems if len(judged.systems) <= 2 else (),

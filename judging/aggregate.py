@@ -4,9 +4,14 @@ Sums are correctly rounded (`math.fsum`), so their order cannot matter; every st
 Rao & Kupper (1967): with margin m and threshold t, P(a) = s(m - t), P(b) = s(-m - t), s the logistic function, and a
 wins when P(a) > 1/2, that is, when m > t. At a margin of exactly 0 without a threshold each
 outcome has probability 1/3. These probabilities are not calibrated; a head calibrates them.
+
+Sampled answers are votes: those of one criterion are counted together, over both orders, with one half added to each
+count (Jeffreys' prior). So an option without a vote is improbable in proportion to the number of votes, and the winner
+has the most of them.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +19,8 @@ from ..data import Finding
 from ..data.case import Letter
 
 FLOOR = 1e-6  # in place of a probability of 0, which only means that the server did not list the token
+ROUNDING = 1e-9  # as many votes for a tie as for a candidate are equal probabilities but for rounding
+ADDED = 0.5  # votes for each option beside those that were cast
 
 
 def aggregate_findings(
@@ -41,7 +48,7 @@ def aggregate_findings(
         order: _pair([*single, *(f for f in findings if f.order == order)], tie_threshold, score_weight)["winner"]
         for order in sorted({finding.order for finding in findings if finding.order})
     }
-    consistent = True if not winners else None if len(winners) == 1 else winners["ab"] == winners["ba"]
+    consistent = winners["ab"] == winners["ba"] if len(winners) == 2 else None
     fields = {"scores": scores, "order_winners": winners, "consistent": consistent}
     return fields | _pair(findings, tie_threshold, score_weight)
 
@@ -66,9 +73,33 @@ def mean_levels(findings: Sequence[Finding]) -> dict[str, float] | None:
     return {str(level): _mean(shares, weights) for level, shares in enumerate(columns, start=1)}
 
 
+def votes_pooled(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, with one in place of those that hold the votes of a criterion: their votes counted together."""
+    votes: dict[tuple[str, str], list[Finding]] = defaultdict(list)
+    others = []
+    for finding in findings:
+        if finding.samples > 1 and finding.distribution:
+            votes[finding.member, finding.criterion].append(finding)
+        else:
+            others.append(finding)
+    return [*others, *map(_pooled, votes.values())]
+
+
+def _pooled(votes: Sequence[Finding]) -> Finding:
+    options = sorted({option for finding in votes for option in finding.distribution or {}})
+    counts = [
+        math.fsum(finding.samples * (finding.distribution or {}).get(option, 0.0) for finding in votes) + ADDED
+        for option in options
+    ]
+    shares = {option: count / math.fsum(counts) for option, count in zip(options, counts, strict=True)}
+    weight = math.fsum(finding.weight for finding in votes)
+    return votes[0].model_copy(update={"distribution": shares, "weight": weight, "order": None, "samples": 1})
+
+
 def margin(findings: Sequence[Finding], score_weight: float = 1.0) -> float:
     """The log-odds of a against b: letters averaged by weight, score differences summed over criteria and averaged
     over orders, added. Exchanging the candidates negates it exactly."""
+    findings = votes_pooled(findings)
     lettered = [(finding.weight, finding.distribution) for finding in findings if finding.distribution]
     letters = [w * (math.log(max(p["a"], FLOOR)) - math.log(max(p["b"], FLOOR))) for w, p in lettered]
     scored = [finding for finding in findings if finding.scores]
@@ -80,6 +111,7 @@ def margin(findings: Sequence[Finding], score_weight: float = 1.0) -> float:
 
 
 def _pair(findings: Sequence[Finding], tie_threshold: float, score_weight: float) -> dict[str, Any]:
+    findings = votes_pooled(findings)
     m = margin(findings, score_weight)
     ties = [(f.distribution["tie"], f.weight) for f in findings if f.distribution and "tie" in f.distribution]
     a, b = _logistic(m - tie_threshold), _logistic(-m - tie_threshold)
@@ -89,7 +121,7 @@ def _pair(findings: Sequence[Finding], tie_threshold: float, score_weight: float
         tie_probability = _mean(*zip(*ties, strict=True))
         a, b = a * (1 - tie_probability), b * (1 - tie_probability)
         tie = max(0.0, 1 - (a + b))
-        if tie >= max(a, b):
+        if tie >= max(a, b) * (1 - ROUNDING):
             winner = "tie"
     elif m == 0 and tie_threshold == 0:  # the verdict is a tie, for which the model of margins leaves no room
         a = b = tie = 1 / 3

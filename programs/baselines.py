@@ -22,8 +22,7 @@ class Longer(Judge):
         lengths = tuple(float(len(candidate.text)) for candidate in case.candidates)
         finding = Finding(criterion="length in characters", scores=lengths)
         winner = None if len(lengths) == 1 else best(lengths)
-        consistent = True if case.is_pair else None
-        return Verdict(case_id=case.id, winner=winner, scores=lengths, findings=(finding,), consistent=consistent)
+        return Verdict(case_id=case.id, winner=winner, scores=lengths, findings=(finding,))
 
 
 @register(

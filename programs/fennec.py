@@ -2,11 +2,14 @@
 
 Criteria come from the request alone and guidelines from request and criterion, so cases that share a request share
 them: equal calls are made once. Branches run at once. Scores are summed over branches and the larger sum wins; equal
-sums tie. A response that scored below 3 on a criterion is rewritten from the judgments of just those criteria.
+sums tie. A response that scored below 3 on a criterion is rewritten from its own judgments by just those criteria: its
+score and what the judge said of it, never the other response or what was said of that one. Where a pair was judged in
+both orders, these are the judgments that showed the response first.
 """
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Self
 
 import dspy
@@ -25,11 +28,11 @@ from ..judging.registry import register
 from ..judging.stage import Stage
 from ..signatures import fennec as signatures
 from .criterion_ranking import Priorities
+from .own_judgments import of_response
 
 SOURCE = "Fennec, arXiv 2405.12163"
 MOST_BRANCHES = 10
 WEAK_BELOW = 3  # arXiv 2405.12163, section 3.1: responses below 3 are corrected
-CORRECTION_TEMPERATURE = 0.7
 MARKS = " -*\t\n"  # of a list, around a criterion
 
 
@@ -58,6 +61,7 @@ class Fennec(LearningJudge):
         tie_threshold: summed score differences of at most this many points are ties.
         single: score each candidate alone.
         correct: rewrite weak candidates.
+        weak_below: a candidate is weak by a criterion on which it scored below this, 1..5.
         rejudge: score each rewritten candidate before and after, alone.
     """
 
@@ -75,6 +79,7 @@ class Fennec(LearningJudge):
         tie_threshold: float = 0.0,
         single: bool = False,
         correct: bool = False,
+        weak_below: float = WEAK_BELOW,
         rejudge: bool = True,
     ) -> None:
         super().__init__()
@@ -92,6 +97,7 @@ class Fennec(LearningJudge):
         self.min_mass = min_mass_parameter()
         self.order = HParam(order, ("one", "both"))
         self.tie_threshold = HParam(tie_threshold, least=0.0)
+        self.weak_below = HParam(weak_below, least=1, most=5, affects_verdict=False, implied=True)
         self.rejudge = HParam(rejudge, (True, False), affects_verdict=False)
         self.find_criteria = Stage(signatures.FindCriteria, "criteria", max_tokens=320, check=_some_criterion)
         self.rank_criteria = Stage(signatures.RankCriteria, "criteria", max_tokens=64)
@@ -102,7 +108,6 @@ class Fennec(LearningJudge):
             signatures.Correct,
             "correction",
             max_tokens=600,
-            temperature=CORRECTION_TEMPERATURE,
             check=_some_text,
             affects_verdict=False,
         )
@@ -121,10 +126,11 @@ class Fennec(LearningJudge):
         criteria = self._criteria(present(case))
         separately = self.single.value or not case.is_pair
         branch = self._alone if separately else self._compared
-        findings = _flat(concurrently(lambda criterion: branch(case, criterion), criteria))
+        judgments = _flat(concurrently(lambda criterion: branch(case, criterion), criteria))
+        findings = [judgment.finding for judgment in judgments]
         verdict = verdict_of(case, findings, tie_threshold=self.tie_threshold.value)
         if self.correct:
-            verdict = verdict.model_copy(update={"corrections": self._corrections(case, findings, criteria)})
+            verdict = verdict.model_copy(update={"corrections": self._corrections(case, judgments, criteria)})
         return verdict
 
     def _criteria(self, shown: PresentedCase) -> list[str]:
@@ -162,12 +168,12 @@ class Fennec(LearningJudge):
         levels = [f"{level}: {answer[f'score_{level}'].strip()}" for level in range(1, 6)]
         return "\n".join([*levels, f"Look at: {answer.comparison.strip()}"])
 
-    def _compared(self, case: Case, criterion: str) -> list[Finding]:
+    def _compared(self, case: Case, criterion: str) -> list["_Judgment"]:
         """The judgment of both candidates together, in each order."""
         guideline = self._guideline(present(case), criterion)
         return concurrently(lambda order: self._compare(case, criterion, guideline, order), orders(self.order.value))
 
-    def _compare(self, case: Case, criterion: str, guideline: str, order: Order) -> Finding:
+    def _compare(self, case: Case, criterion: str, guideline: str, order: Order) -> "_Judgment":
         shown = present(case, order)
         answer = self.judge_pair(
             readout=self.readout.value,
@@ -178,9 +184,10 @@ class Fennec(LearningJudge):
             guideline=guideline,
         )
         finding = side_by_side(criterion, [answer.reading("score_a"), answer.reading("score_b")], guideline=guideline)
-        return in_case_order(finding.model_copy(update={"explanation": _explanation(answer, order)}), order)
+        finding = in_case_order(finding.model_copy(update={"explanation": _explanation(answer, order)}), order)
+        return _Judgment(finding, _own_explanations(answer, order))
 
-    def _alone(self, case: Case, criterion: str) -> list[Finding]:
+    def _alone(self, case: Case, criterion: str) -> list["_Judgment"]:
         """One finding with the score of each candidate, judged separately."""
         shown = present(case)
         guideline = self._guideline(shown, criterion)
@@ -195,26 +202,29 @@ class Fennec(LearningJudge):
             )
             return answer.reading("score", answer.explanation)
 
-        return [side_by_side(criterion, concurrently(read, shown.responses), guideline=guideline)]
+        readings = concurrently(read, shown.responses)
+        finding = side_by_side(criterion, readings, guideline=guideline)
+        return [_Judgment(finding, tuple(reading.explanation.strip() for reading in readings))]
 
-    def _corrections(self, case: Case, findings: Sequence[Finding], criteria: Sequence[str]) -> tuple[Correction, ...]:
+    def _corrections(
+        self, case: Case, judgments: Sequence["_Judgment"], criteria: Sequence[str]
+    ) -> tuple[Correction, ...]:
         shown = present(case)
 
         def mean_alone(text: str) -> float:
             single_text = case.model_copy(update={"candidates": (Candidate(text=text),), "label": None, "votes": ()})
             results = _flat(concurrently(lambda criterion: self._alone(single_text, criterion), criteria))
-            return math.fsum(finding.scores[0] for finding in results if finding.scores) / len(results)
+            return math.fsum(judgment.score(0) for judgment in results) / len(results)
 
         def correct(index: int) -> Correction | None:
-            weak = [finding for finding in findings if finding.scores and finding.scores[index] < WEAK_BELOW]
+            shown_first = _showing_first(judgments, index)
+            weak = [judgment for judgment in shown_first if judgment.score(index) < self.weak_below.value]
             if not weak:
                 return None
-            judgments = "\n".join(
-                f"- {f.criterion} (score {f.scores[index]:.1f}): {f.explanation}" for f in weak if f.scores
-            )
-            answer = self.rewrite(request=shown.request, response=shown.responses[index], judgments=judgments)
+            said = "\n".join(judgment.line(index) for judgment in weak)
+            answer = self.rewrite(request=shown.request, response=shown.responses[index], judgments=said)
             text = unfenced(answer.corrected)
-            names = tuple(dict.fromkeys(finding.criterion for finding in weak))
+            names = tuple(judgment.finding.criterion for judgment in weak)
             correction = Correction(candidate=index, text=text, criteria=names)
             if not self.rejudge.value:
                 return correction
@@ -225,13 +235,37 @@ class Fennec(LearningJudge):
         return tuple(fix for fix in fixes if fix is not None)
 
 
+@dataclass(frozen=True)
+class _Judgment:
+    """The finding of one criterion in one order, with what was said of each candidate by itself."""
+
+    finding: Finding
+    explanations: tuple[str, ...]
+
+    def score(self, index: int) -> float:
+        """The candidate's score, 1..5."""
+        assert self.finding.scores is not None
+        return self.finding.scores[index]
+
+    def line(self, index: int) -> str:
+        """The judgment of one candidate, for its correction."""
+        about = f"- {self.finding.criterion} (score {self.score(index):.3g} of 5)"
+        return f"{about}: {self.explanations[index]}" if self.explanations[index] else about
+
+
+def _showing_first(judgments: Sequence[_Judgment], index: int) -> list[_Judgment]:
+    """The judgments of the order that showed this candidate first; all where only one order, or none, was shown."""
+    first: Order = "ba" if index else "ab"
+    return [judgment for judgment in judgments if judgment.finding.order == first] or list(judgments)
+
+
 def _kept_counts(judge: Fennec) -> Sequence[int]:
     """The values of `keep` that a search tries; they share the calls that find the criteria."""
     return [count for count in (0, 1, 2, 3) if count < judge.branches.value]
 
 
-def _flat(results: Iterable[list[Finding]]) -> list[Finding]:
-    return [finding for findings in results for finding in findings]
+def _flat(results: Iterable[list[_Judgment]]) -> list[_Judgment]:
+    return [judgment for judgments in results for judgment in judgments]
 
 
 def _explanation(answer: Answer, order: Order) -> str:
@@ -244,6 +278,14 @@ def _explanation(answer: Answer, order: Order) -> str:
     if order == "ba":
         first, second = second, first
     return f"(a) {first} (b) {second} {comparison}"
+
+
+def _own_explanations(answer: Answer, order: Order) -> tuple[str, str]:
+    """What was said of each candidate, in the case's order, without its letter and without the other candidate."""
+    if answer.coverage is not None:
+        return "", ""
+    first, second = (of_response(answer.values[f"explanation_{letter.lower()}"], letter) for letter in "AB")
+    return (first, second) if order == "ab" else (second, first)
 
 
 def _some_criterion(prediction: dspy.Prediction) -> None:

@@ -253,6 +253,7 @@ class Pairwise(Scoring):
         finding = Finding(
             criterion=wording["aspect"],
             distribution={"a": first, "b": second, "tie": shares["C"]},
+            samples=samples,
             coverage=answers[0].coverage,
             explanation=" | ".join(answer.explanation for answer in answers if answer.explanation),
         )

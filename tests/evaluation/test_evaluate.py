@@ -122,6 +122,16 @@ def test_orders_agreement_and_consistency_by_hand() -> None:
     assert [value(found, name) for name in names] == [0.75, 0.25, 0.5, 0.25, 0.5, 0.5, 0.25, 0.25]
 
 
+@pytest.mark.parametrize("consistent", [None, True])  # True: of a run of version 0.1
+def test_texts_that_are_read_alone_have_no_measure_of_orders(consistent: bool | None) -> None:
+    alone = Finding(criterion="c", scores=(4.0, 2.0))
+    run = [pair(str(n), "a", "a", findings=(alone,), consistent=consistent) for n in range(3)]
+    found = told(run)
+    assert value(found, "accuracy") == 1.0
+    assert [found.measure(name) for name in ("agreement", "consistency", "mean of orders")] == [None] * 3
+    assert "orders" not in found.model_dump_json()
+
+
 def test_the_baselines_are_told_with_the_lead_over_them() -> None:
     run = [pair(str(n), "a", "a", lengths=(2, 1)) for n in range(3)] + [pair("3", "b", "b", lengths=(2, 1))]
     found = told(run)

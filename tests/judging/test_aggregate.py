@@ -1,5 +1,6 @@
 """Findings to a verdict: exact under exchange and reordering, on random findings of every kind."""
 
+import itertools
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -226,14 +227,65 @@ def test_one_order_says_nothing_of_consistency(order: Order) -> None:
     assert aggregate_findings(scored((4.0, 2.0), order=order), 2)["consistent"] is None
 
 
-def test_texts_read_alone_have_no_order_to_be_inconsistent_in() -> None:
-    assert aggregate_findings(scored((4.0, 2.0)), 2)["consistent"] is True
+def test_texts_read_alone_say_nothing_of_orders() -> None:
+    verdict = aggregate_findings(scored((4.0, 2.0)), 2)
+    assert (verdict["consistent"], verdict["order_winners"]) == (None, {})
 
 
 def test_what_was_read_alone_stands_beside_each_order() -> None:
     orders = [lettered(0.6, 0.4, order="ab"), lettered(0.4, 0.6, order="ba")]
     assert aggregate_findings(orders, 2)["consistent"] is False
     assert aggregate_findings([*orders, *scored((5.0, 1.0))], 2)["consistent"] is True
+
+
+# votes: sampled answers, of which the distribution has the proportions
+
+
+def votes(a: int, b: int, tie: int, order: Order | None = None) -> Finding:
+    n = a + b + tie
+    return lettered(a / n, b / n, tie / n, order).model_copy(update={"samples": n})
+
+
+def test_a_candidate_with_two_of_ten_votes_does_not_win() -> None:
+    # 1 : 0 with 4 ties, then 1 : 4 without any: 2, 4 and 4 of ten votes
+    verdict = aggregate_findings([votes(1, 0, 4, "ab"), votes(1, 4, 0, "ba")], 2)
+    assert verdict["winner"] == "tie"  # as many votes as b has
+    assert verdict["order_winners"] == {"ab": "tie", "ba": "b"}
+    assert verdict["distribution"] == pytest.approx({"a": 2.5 / 11.5, "b": 4.5 / 11.5, "tie": 4.5 / 11.5})
+
+
+@pytest.mark.parametrize("samples", [2, 5])
+def test_the_winner_has_a_plurality_of_the_votes_of_both_orders(samples: int) -> None:
+    tables = [(a, b, samples - a - b) for a in range(samples + 1) for b in range(samples + 1 - a)]
+    for first, second in itertools.product(tables, tables):
+        counts = dict(zip(("a", "b", "tie"), map(sum, zip(first, second, strict=True)), strict=True))
+        verdict = aggregate_findings([votes(*first, "ab"), votes(*second, "ba")], 2)
+        most = [name for name, count in counts.items() if count == max(counts.values())]
+        assert verdict["winner"] == (most[0] if len(most) == 1 else "tie")
+        assert verdict["distribution"] == pytest.approx(
+            {name: (count + 0.5) / (2 * samples + 1.5) for name, count in counts.items()}
+        )
+
+
+def test_votes_of_one_order_are_smoothed_by_their_number() -> None:
+    assert margin([votes(5, 0, 0)]) == pytest.approx(math.log(5.5 / 0.5))
+    assert margin([votes(20, 0, 0)]) == pytest.approx(math.log(20.5 / 0.5))
+
+
+def test_exchanging_the_candidates_exchanges_voted_verdicts_exactly() -> None:
+    random = np.random.default_rng(4)
+    for _ in range(ROUNDS):
+        first, second = (votes(*map(int, random.multinomial(5, [1 / 3] * 3)), order) for order in ("ab", "ba"))
+        verdict = aggregate_findings([first, second], 2)
+        swapped = aggregate_findings([second.swapped(), first.swapped()], 2)
+        assert swapped["winner"] == EXCHANGED[verdict["winner"]]
+        assert swapped["distribution"] == swap_distribution(verdict["distribution"])
+
+
+def test_votes_by_two_criteria_are_counted_for_each() -> None:
+    other = votes(0, 5, 0, "ab").model_copy(update={"criterion": "d"})
+    by_criterion = math.log(5.5 / 0.5), math.log(0.5 / 5.5)
+    assert margin([votes(5, 0, 0, "ab"), other]) == pytest.approx(sum(by_criterion) / 2)
 
 
 # choices and single texts

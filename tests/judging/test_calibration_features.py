@@ -89,6 +89,17 @@ def test_written_letters_are_finite() -> None:
     assert pair_features(pair(), judged([lettered(1.0)])).odd["letters"] == pytest.approx(math.log(1e6))
 
 
+def test_votes_of_both_orders_are_counted_together() -> None:
+    first, second = (
+        Finding(criterion="c", order=order, samples=5, distribution={"a": a, "b": b, "tie": tie})
+        for order, a, b, tie in (("ab", 0.2, 0.0, 0.8), ("ba", 0.2, 0.8, 0.0))
+    )
+    found = pair_features(pair(), judged([first, second]))
+    assert found.odd["letters"] == found.odd["merged"] == pytest.approx(math.log(2.5 / 4.5))  # 2 : 4 votes
+    assert found.odd["agreed letters"] == 0  # 1 : 0, and 1 : 4
+    assert found.even["tie share"] == pytest.approx(0.4)
+
+
 def test_a_verdict_without_findings_gives_itself_as_evidence() -> None:
     told = Verdict(case_id="1", winner="a", distribution={"a": 0.75, "b": 0.25})
     assert pair_features(pair(), told).odd["verdict"] == pytest.approx(math.log(3))

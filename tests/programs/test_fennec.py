@@ -192,7 +192,7 @@ def test_by_probability_each_score_is_the_mean_of_one_token() -> None:
 
 def test_single_scores_each_text_alone() -> None:
     verdict, requests = run("fennec-single")
-    assert (verdict.winner, verdict.scores, verdict.consistent) == ("b", (1.0, 5.0), True)
+    assert (verdict.winner, verdict.scores, verdict.consistent) == ("b", (1.0, 5.0), None)
     assert not any("7 is prime" in prompt_text(r) and "<<<\n9\n>>>" in prompt_text(r) for r in requests)
     assert run("fennec-single", SINGLE)[0].scores == (5.0,)
 
@@ -209,11 +209,10 @@ def test_a_judge_of_pairs_refuses_a_single_text() -> None:
         run(case=SINGLE)
 
 
-def test_everything_but_the_correction_is_asked_at_temperature_zero() -> None:
+def test_everything_is_asked_at_temperature_zero_the_correction_too() -> None:
     _, requests = run("fennec-correct", answer=judge_of(CRITERIA), keep=2, priority="asked")
-    greedy = {request.config.temperature for request in requests if answer_fields(request) != {"corrected"}}
-    drawn = {request.config.temperature for request in asking(requests, "corrected")}
-    assert (greedy, drawn) == ({0.0}, {0.7})
+    assert asking(requests, "corrected")
+    assert {request.config.temperature for request in requests} == {0.0}
 
 
 # which criteria are kept
@@ -408,9 +407,59 @@ def test_only_what_scored_low_is_corrected_and_from_those_judgments_alone() -> N
     assert (correction.candidate, correction.text) == (0, "7")
     assert correction.criteria == tuple(CRITERIA[:2])
     (asked,) = asking(requests, "corrected")
-    assert prompt_text(asked).count("(score 1.0)") == 4
+    judgments = [f"- {criterion} (score 1 of 5): The response got 1" for criterion in CRITERIA[:2]]
+    assert "Judgments:\n<<<\n" + "\n".join(judgments) + "\n>>>" in prompt_text(asked)
     assert "<<<\n9\n>>>" in prompt_text(asked)
     assert "7 is prime" not in prompt_text(asked)
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_the_correction_reads_nothing_of_the_other_response(index: int) -> None:
+    def answer(request: Request) -> Answer:
+        if answer_fields(request) != PAIRED:
+            return judge_of(CRITERIA[:1])(request)
+        nine_first = "Response B:\n<<<\n7" in prompt_text(request)
+        about = ["NINE is said of {} here.", "SEVEN is said of {} here."]
+        if not nine_first:
+            about = about[::-1]
+        rival = "The other response has a merit. Unlike Response {}, it is short."
+        return {
+            "explanation_a": f"{about[0].format('Response A')} {rival.format('B')}", "score_a": 2,
+            "explanation_b": f"{about[1].format('Response B')} {rival.format('A')}", "score_b": 2,
+            "comparison": "MERIT of B, and of A.",
+        }  # fmt: skip
+
+    _, requests = run("fennec-correct", answer=answer)
+    read = prompt_text(asking(requests, "corrected")[index])
+    own, rival = ("NINE", "SEVEN") if "<<<\n9\n>>>" in read else ("SEVEN", "NINE")
+    assert f'- {CRITERIA[0]} (score 2 of 5): {own} is said of the response here."' in read
+    assert read.count("(score") == 1
+    assert not any(word in read for word in (rival, "MERIT", "merit", "Response A", "Response B", "other order"))
+
+
+def test_each_response_is_corrected_by_the_judgments_that_showed_it_first() -> None:
+    def answer(request: Request) -> Answer:
+        if answer_fields(request) == PAIRED:
+            return {"explanation_a": "first", "score_a": 2, "explanation_b": "second", "score_b": 4, "comparison": "c"}
+        return judge_of(CRITERIA[:1])(request)
+
+    verdict, requests = run("fennec-correct", answer=answer)
+    assert [correction.candidate for correction in verdict.corrections] == [0, 1]
+    assert all('(score 2 of 5): first"' in prompt_text(request) for request in asking(requests, "corrected"))
+    one, _ = run("fennec-correct", answer=answer, order="one")
+    assert [correction.candidate for correction in one.corrections] == [0]
+
+
+@pytest.mark.parametrize(("bound", "corrected"), [(1, []), (2, [0]), (3, [0, 1]), (2.5, [0, 1])])
+def test_the_bound_of_weak_scores_is_a_parameter(bound: float, corrected: list[int]) -> None:
+    verdict, _ = run("fennec-correct", answer=judge_of(scores=(1, 2)), weak_below=bound)
+    assert [correction.candidate for correction in verdict.corrections] == corrected
+
+
+def test_scores_read_from_probabilities_are_corrected_without_a_reason() -> None:
+    _, requests = run("fennec-correct", readout="probability", weak_below=5)
+    read = prompt_text(asking(requests, "corrected")[0])
+    assert f"- {CRITERIA[0]} (score 3.75 of 5)\n- " in read
 
 
 @pytest.mark.parametrize(("score", "weak"), [(1, True), (2, True), (3, False), (4, False), (5, False)])
@@ -426,7 +475,7 @@ def test_the_judgments_of_other_criteria_are_not_shown_to_the_correction() -> No
     verdict, requests = run("fennec-correct", answer=answer)
     assert verdict.corrections[0].criteria == ("brief",)
     (asked,) = asking(requests, "corrected")
-    assert "- brief (score 2.0)" in prompt_text(asked)
+    assert "- brief (score 2 of 5)" in prompt_text(asked)
     assert "correct (score" not in prompt_text(asked)
 
 
@@ -471,7 +520,7 @@ def test_an_empty_correction_is_asked_for_again(empty: str) -> None:
     verdict, requests = run("fennec-correct", answer=judge_of(corrected=empty))
     assert (verdict.reason, len(asking(requests, "corrected"))) == ("parse_failure", 3)
     tries = [(request.config.temperature, request.config.top_p) for request in asking(requests, "corrected")]
-    assert tries == [(0.7, None), (0.7, 0.95), (0.7, 0.95)]
+    assert tries == [(0.0, None), (0.7, 0.95), (0.7, 0.95)]
 
 
 def test_corrections_turn_over_with_the_pair() -> None:

@@ -176,7 +176,7 @@ def by_length(request: Request) -> Answer:
 
 def test_the_better_scored_text_of_a_pair_wins() -> None:
     verdict, requests = run("explicit", PAIR, by_length)
-    assert (verdict.winner, verdict.scores, verdict.consistent) == ("b", (40, 60), True)
+    assert (verdict.winner, verdict.scores, verdict.consistent) == ("b", (40, 60), None)
     assert len(requests) == 2
     assert verdict.distribution == pytest.approx(
         {"a": 1 / (1 + 2.718281828 ** (20 * POINT)), "b": 0.6899744811, "tie": 0}
@@ -409,6 +409,19 @@ def test_the_votes_of_both_orders_are_weighed_together(first: str, second: str, 
 
     verdict, requests = run("pairwise", PAIR, vote, form="V4")
     assert (verdict.winner, len(requests)) == (winner, 10)
+
+
+def test_two_of_ten_votes_do_not_win() -> None:
+    left = {"One.": iter("ACCCC"), "Two,": iter("BAAAA")}  # the first text, then the second, is shown as A
+
+    def vote(request: Request) -> Answer:
+        shown_first = prompt_text(request).partition("Text A:\n<<<\n")[2].split()[0]
+        return {"reason": "r", "better": next(left[shown_first])}
+
+    verdict, _ = run("pairwise", PAIR, vote, form="V4")  # votes: 2 for a, 4 for b, 4 for a tie
+    assert verdict.winner == "tie"
+    assert [finding.samples for finding in verdict.findings] == [5, 5]
+    assert verdict.distribution == pytest.approx({"a": 2.5 / 11.5, "b": 4.5 / 11.5, "tie": 4.5 / 11.5})
 
 
 def test_the_mean_of_written_answers_is_the_proportion_of_votes() -> None:
