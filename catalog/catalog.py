@@ -9,6 +9,7 @@ Example:
 """
 
 import hashlib
+import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -84,9 +85,9 @@ def get(name: str, source: Path | None = None, *, base: str = GITHUB) -> Path:
     if entry.packaged:
         return entry.packaged
     folder = _cache() / name
-    rows = _converted_rows(entry, source)
-    if rows is not None:
-        return _store(folder / CONVERTED, rows.read_bytes())
+    content = _converted_rows(entry, source)
+    if content is not None:
+        return _store(folder / CONVERTED, content)
     for file in entry.files:
         target = folder / entry.stored(file)
         if source is not None or not _is_pinned(target, file):
@@ -108,7 +109,7 @@ def _data_folder() -> list[Path]:
 
 def _rows(entry: PublicSet, path: Path) -> Iterator[dict[str, Any]]:
     if is_converted(path):
-        yield from jsonl(path)
+        yield from (entry.read_converted or jsonl)(path)
         return
     paths = [path / entry.stored(file) for file in entry.files] if path.is_dir() else [path]
     try:
@@ -124,17 +125,20 @@ def _read_rows(paths: Sequence[Path]) -> Iterator[dict[str, Any]]:
         yield from jsonl(path)
 
 
-def _converted_rows(entry: PublicSet, source: Path | None) -> Path | None:
-    """The user's file of converted rows, every row checked; None where their copy is the original."""
+def _converted_rows(entry: PublicSet, source: Path | None) -> bytes | None:
+    """The user's converted rows as a file, every row checked; None where their copy is the original."""
     path = source / entry.converted if source is not None and source.is_dir() else source
     if path is None or not is_converted(path):
         return None
     seen: set[str] = set()
-    for case in converters.cases(jsonl(path), entry.kind, source=str(path)):
+    rows = list((entry.read_converted or jsonl)(path))
+    for case in converters.cases(rows, entry.kind, source=str(path)):
         if case.id in seen:
             raise DataError(f"{path}: the id {case.id!r} occurs twice. Ids must be unique.")
         seen.add(case.id)
-    return path
+    if entry.read_converted is None:
+        return path.read_bytes()
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
 
 
 def _own_copy(entry: PublicSet, file: SourceFile, source: Path) -> bytes:

@@ -4,7 +4,21 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-from ..data.case import Candidate, Case, Comparison, Persona, Preference, Review, Reviewer, Scores, Winner, digest
+from ..data.case import (
+    Candidate,
+    Case,
+    Comparison,
+    EarlierConversation,
+    Persona,
+    Preference,
+    Profile,
+    Review,
+    Reviewer,
+    Scores,
+    Turn,
+    Winner,
+    digest,
+)
 from ..data.rows import Row
 from ..errors import DataError
 from ..parsing import explain
@@ -96,12 +110,16 @@ def _source_document(row: Row) -> str:
 
 
 def _choice(row: Row) -> list[Case]:
-    options = row["options"]
+    options, said = row["options"], row.get("earlier_conversation")
+    profile: Profile = Preference(text=row["preference"])
+    if said is not None:
+        turns = tuple(Turn(role=turn["role"], text=turn["content"]) for turn in said)
+        profile = EarlierConversation(turns=turns)
     case = Case(
         id=row["id"],
         query=row["question"],
         candidates=tuple(Candidate(text=option) for option in options),
-        profile=Preference(text=row["preference"]),
+        profile=profile,
         label=Winner(value=("a", "b")[row["label"]] if len(options) == 2 else row["label"]),
         group=digest(row["preference"]),
         meta={**row["meta"], "explanation": row["explanation"]},

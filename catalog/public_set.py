@@ -16,6 +16,7 @@ from ..registry import Registry
 
 GITHUB = "https://raw.githubusercontent.com"
 ReadOriginal = Callable[[Sequence[Path]], Iterator[dict[str, Any]]]
+ReadConverted = Callable[[Path], Iterator[dict[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class PublicSet:
         files: the original files; none where the rows come with a package.
         read_original: the paths of `files`, in their order -> converted rows; None reads JSON Lines of such rows.
         converted: where converted rows lie under a folder of sets; NAME/test.jsonl by default.
+        read_converted: the path of converted rows -> rows, where a file beside them completes them.
         packaged: the file of rows that comes with a package.
         aspects: what its scores or labels are about, where there are several.
         cautions: what a reader of a result must know. "The longer response wins .6" is the proportion of non-ties over
@@ -71,6 +73,7 @@ class PublicSet:
     files: tuple[SourceFile, ...] = ()
     read_original: ReadOriginal | None = None
     converted: str = ""
+    read_converted: ReadConverted | None = None
     packaged: Path | None = None
     aspects: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
@@ -104,7 +107,7 @@ class PublicSet:
     def to_json(self) -> dict[str, Any]:
         """What `dicast data list --json` prints."""
         values = asdict(self) | {"source": self.source}
-        del values["read_original"], values["packaged"]
+        del values["read_original"], values["read_converted"], values["packaged"]
         return values
 
 

@@ -2,7 +2,8 @@
 
     pairwise          query, response_a, response_b, label, annotators: [letter], category
     pointwise         group, context, text, system, and by aspect: scores, annotators, scale
-    choice            question, preference, options, label: index of the right option, explanation
+    choice            question, preference, options, label: index of the right option, explanation; with
+                      earlier_conversation: [{role, content}] that is the profile, and not the preference
     profile           reviewer, reviews: [{text, review, score, title}], text, review, score, scale
     profile_pairwise  reviewer, comparisons: [{response_a, response_b, label}], response_a, response_b, label, aspect
     persona_pairwise  persona: {name of a feature set: text}, question, response_a, response_b, label

@@ -1,6 +1,18 @@
 """Cases and verdicts, and how they are read, split and found."""
 
-from .case import Candidate, Case, Comparison, Persona, Preference, Review, Reviewer, Scores, Turn, Winner
+from .case import (
+    Candidate,
+    Case,
+    Comparison,
+    EarlierConversation,
+    Persona,
+    Preference,
+    Review,
+    Reviewer,
+    Scores,
+    Turn,
+    Winner,
+)
 from .readers import read_cases
 from .rejects import Rejects
 from .split import split
@@ -11,6 +23,7 @@ __all__ = [
     "Case",
     "Comparison",
     "Correction",
+    "EarlierConversation",
     "Finding",
     "Judged",
     "Persona",

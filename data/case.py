@@ -58,7 +58,7 @@ class Candidate(Record):
 
 
 class Turn(Record):
-    """One turn of the conversation that leads to the query."""
+    """One turn of a conversation: before the query, or of an earlier conversation."""
 
     role: Literal["system", "user", "assistant"] = Field(description="who speaks")
     text: Text = Field(description="what the role says")
@@ -69,6 +69,13 @@ class Preference(Record):
 
     kind: Literal["preference"] = "preference"
     text: NonEmpty = Field(description="the preference in the person's words")
+
+
+class EarlierConversation(Record):
+    """What one person and an assistant said earlier, from which the person's preference can be inferred (PrefEval)."""
+
+    kind: Literal["earlier_conversation"] = "earlier_conversation"
+    turns: Annotated[tuple[Turn, ...], Field(min_length=1, description="what was said, in order")]
 
 
 class Persona(Record):
@@ -114,7 +121,7 @@ class Reviewer(Record):
         return self
 
 
-Profile = Annotated[Preference | Persona | Reviewer, Field(discriminator="kind")]
+Profile = Annotated[Preference | EarlierConversation | Persona | Reviewer, Field(discriminator="kind")]
 
 
 class Winner(Record):

@@ -1,13 +1,14 @@
 """Rows of a user's file to cases. A row has one of these shapes:
 
-    pairwise   query, response_a, response_b, label            (+ votes, aspect, group, persona | preference | reviewer)
+    pairwise   query, response_a, response_b, label            (+ votes, aspect, group, a person)
     pointwise  query, response, score                          (+ scale, aspect, system, group)
     choice     query, preference, options, label               (label: index of the right option, from 0)
     profile    reviewer, reviews, response, score              (+ scale)
     case       a Case as `Case.model_dump()` writes it
 
-`query` may be a conversation, a list of {role, content} that ends with the user's turn. The fields of a row determine
-its shape. A row without `id` gets an id from its file and line. Other columns go to `meta` where they hold a text or a
+`query` may be a conversation, a list of {role, content} that ends with the user's turn. A person is a `preference`, an
+`earlier_conversation` (a list of {role, content}), a `persona` or a `reviewer`. The fields of a row determine its
+shape. A row without `id` gets an id from its file and line. Other columns go to `meta` where they hold a text or a
 number; short ones are attributes of the case.
 """
 
@@ -19,7 +20,19 @@ from pydantic import ValidationError
 
 from ..errors import DataError
 from ..parsing import JsonError, explain, load_json, shown
-from .case import Candidate, Case, Label, Persona, Preference, Profile, Reviewer, Scores, Turn, Winner
+from .case import (
+    Candidate,
+    Case,
+    EarlierConversation,
+    Label,
+    Persona,
+    Preference,
+    Profile,
+    Reviewer,
+    Scores,
+    Turn,
+    Winner,
+)
 
 Row = Mapping[str, Any]
 Scale = tuple[float, float]
@@ -27,9 +40,12 @@ Scale = tuple[float, float]
 LETTERS = {"a": "a", "b": "b", "tie": "tie", "response_a": "a", "response_b": "b"}
 COMMON = ("aspect", "group", "meta")
 NESTED = ("history", "candidates", "profile", "label", "votes", "meta")  # of a case: lists and objects
+EARLIER = "earlier_conversation"
+PEOPLE = ("preference", EARLIER, "persona", "reviewer")
 KNOWN = {
     *COMMON, "id", "query", "question", "context", "response_a", "response_b", "system_a", "system_b", "label", "votes",
     "response", "system", "score", "scale", "options", "preference", "persona", "reviewer", "reviews", "comparisons",
+    EARLIER,
 }  # fmt: skip
 SHAPES = "pairwise (query, response_a, response_b), pointwise (query, response), choice (query, options)"
 
@@ -147,7 +163,7 @@ def _choice(row: Row, scale: Scale) -> dict[str, Any]:
 
 
 def _profile(row: Row, scale: Scale) -> Profile | None:
-    kinds = [name for name in ("preference", "persona", "reviewer") if row.get(name) not in (None, "")]
+    kinds = [name for name in PEOPLE if row.get(name) not in (None, "")]
     if not kinds:
         return None
     if len(kinds) > 1:
@@ -155,6 +171,11 @@ def _profile(row: Row, scale: Scale) -> Profile | None:
     kind, value = kinds[0], row[kinds[0]]
     if kind == "preference":
         return Preference(text=str(value))
+    if kind == EARLIER:
+        turns = _turns(value)
+        if turns is None:
+            raise FieldError(EARLIER, value, "Give a list of turns, each with `role` and `content`.")
+        return EarlierConversation(turns=turns)
     if kind == "reviewer":
         reviews, comparisons = _list("reviews", row.get("reviews")), _list("comparisons", row.get("comparisons"))
         try:
@@ -188,13 +209,21 @@ def _query(row: Row) -> dict[str, Any]:
     name = next((name for name in ("query", "question", "context") if row.get(name) is not None), None)
     if name is None:
         raise FieldError("query", None, "Give what was asked of the model (it may be an empty text).")
-    turns = _decoded(row[name])
-    if not isinstance(turns, list) or not turns or not all(isinstance(turn, dict) and "role" in turn for turn in turns):
+    history = _turns(row[name])
+    if history is None:
         return {"query": _text(row, name)}
-    history = tuple(Turn(role=turn["role"], text=turn.get("content", turn.get("text"))) for turn in turns)
     if history[-1].role != "user":
-        raise FieldError(name, turns, "A conversation ends with the user's turn, which the responses answer.")
+        advice = "A conversation ends with the user's turn, which the responses answer."
+        raise FieldError(name, _decoded(row[name]), advice)
     return {"query": history[-1].text, "history": history[:-1]}
+
+
+def _turns(value: object) -> tuple[Turn, ...] | None:
+    """The turns of a list of {role, content}; None for anything else."""
+    turns = _decoded(value)
+    if not isinstance(turns, list) or not turns or not all(isinstance(turn, dict) and "role" in turn for turn in turns):
+        return None
+    return tuple(Turn(role=turn["role"], text=turn.get("content", turn.get("text"))) for turn in turns)
 
 
 def _text(row: Row, field: str) -> str:

@@ -20,6 +20,7 @@ from .judge import (
     present,
     profile_text,
     request_text,
+    shown_profile,
     shuffled_orders,
     verdict_of,
 )
@@ -68,6 +69,7 @@ __all__ = [
     "rescaled",
     "sample_answers",
     "sampled",
+    "shown_profile",
     "shuffled_orders",
     "side_by_side",
     "unfenced",

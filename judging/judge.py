@@ -7,19 +7,19 @@ pair does.
 
 import asyncio
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from ..data import Case, Finding, Judged, Persona, Preference, Verdict
-from ..data.case import Profile
+from ..data import Case, EarlierConversation, Finding, Judged, Persona, Preference, Verdict
+from ..data.case import Profile, Turn
 from ..data.task_descriptions import OVERALL, Task
 from ..data.verdict import Order
 from ..engines.answers_used import answers_of_judgment
 from ..engines.ledger import Ledger, charge_to, current_ledger
 from ..errors import BudgetSpent, DeclarationError
 from .aggregate import aggregate_findings
-from .delimiters import CONVERSATION, Fence, Shown, constant, labelled
+from .delimiters import CONVERSATION, EARLIER, Fence, Shown, constant, labelled
 from .firewall import FORGOTTEN, as_failure, sound, unscored
 from .hparam import HParam
 from .module_base import StagedModule
@@ -141,7 +141,7 @@ def present(case: Case, order: Order = "ab") -> PresentedCase:
         request=request_text(case),
         responses=tuple(fence(text) for text in (texts if order == "ab" else texts[::-1])),
         aspect=case.aspect or constant(OVERALL),
-        profile=fenced(profile_text(case.profile)),
+        profile=shown_profile(case.profile),
     )
 
 
@@ -152,9 +152,19 @@ def request_text(case: Case) -> Shown:
     """
     if not case.history:
         return fenced(case.query)
-    turns = [*((turn.role, turn.text) for turn in case.history), ("user", case.query)]
-    fence = Fence(text for _, text in turns)
-    return labelled(((f"{role.capitalize()}: ", fence(text)) for role, text in turns), CONVERSATION)
+    return _shown_turns((*case.history, Turn(role="user", text=case.query)), CONVERSATION)
+
+
+def shown_profile(profile: Profile | None) -> Shown:
+    """The profile in a fence; an earlier conversation turn by turn, each in a fence. Empty without a profile."""
+    if isinstance(profile, EarlierConversation):
+        return _shown_turns(profile.turns, EARLIER)
+    return fenced(profile_text(profile))
+
+
+def _shown_turns(turns: Sequence[Turn], intro: str) -> Shown:
+    fence = Fence(turn.text for turn in turns)
+    return labelled(((f"{turn.role.capitalize()}: ", fence(turn.text)) for turn in turns), intro)
 
 
 def fenced(text: str) -> Shown:
@@ -169,12 +179,14 @@ def aspect_text(described: Task, name: str | None) -> str:
 
 
 def profile_text(profile: Profile | None) -> str:
-    """The profile in words; empty when there is none."""
+    """The profile in words, for people to read; empty when there is none. A prompt has `shown_profile`."""
     match profile:
         case None:
             return ""
         case Preference(text=text):
             return text
+        case EarlierConversation(turns=turns):
+            return "\n".join(f"{turn.role.capitalize()}: {turn.text}" for turn in turns)
         case Persona(features=features, text=text):
             unsaid = [f"{name.replace('_', ' ')}: {value}" for name, value in features.items() if value not in text]
             return "\n".join([*unsaid, *([text] if text else [])])

@@ -16,7 +16,7 @@ from ..data.verdict import Order
 from ..engines.parallel import concurrently
 from ..errors import DeclarationError
 from ..judging.hparam import HParam
-from ..judging.judge import Judge, fenced, in_case_order, orders, present, profile_text, shuffled_orders, verdict_of
+from ..judging.judge import Judge, in_case_order, orders, present, shown_profile, shuffled_orders, verdict_of
 from ..judging.question import READOUTS, Question
 from ..judging.reading_floor import min_mass_parameter
 from ..judging.registry import register
@@ -121,9 +121,9 @@ class PersonaJudge(Judge):
                 raise DeclarationError(
                     f"judge 'persona': case {case.id!r} has a {case.profile.kind} without features. Use features=all."
                 )
-            return fenced(profile_text(case.profile)), []
+            return shown_profile(case.profile), []
         shown_persona, notes = features(case.profile, which, seed=self.seed.value)
-        return fenced(profile_text(shown_persona)), notes
+        return shown_profile(shown_persona), notes
 
     def _prefer(self, case: Case, person: str, order: Order) -> Finding:
         shown = present(case, order)

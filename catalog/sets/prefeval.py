@@ -1,10 +1,19 @@
-"""PrefEval: a choice among options for a person with a preference (Zhao et al. 2025, arXiv 2502.09597)."""
+"""PrefEval: a choice among options for a person with a preference (Zhao et al. 2025, arXiv 2502.09597).
+
+The classification task of its authors: the same questions and options in all three sets, in the same order, so that
+their cases can be compared one by one. They differ in what is known of the person: the stated preference, a
+conversation in which the person chose among options, or the conversation of a persona.
+"""
 
 import random
+from collections.abc import Iterator, Mapping
 from functools import partial
+from pathlib import Path
+from typing import Any
 
+from ...errors import DataError
 from ..public_set import PublicSet, pinned_files, register
-from ..rows import Paths, Rows, json_list, seed_of
+from ..rows import Paths, Rows, json_list, jsonl, seed_of
 
 REPOSITORY = ("amazon-science/PrefEval", "50795054b5ff5f418d2b768a331d71e480f93331")
 LABELS = "Not human: model-written preferences, questions and options, filtered by the authors."
@@ -12,6 +21,8 @@ CITATION = "Zhao et al. 2025, Do LLMs Recognize Your Preferences? (ICLR), arXiv 
 CAUTIONS = (
     "The source's first option is always the right one; options are shuffled here with a seed from the id.",
     "No person chose the right option: agreement with it is not agreement with people.",
+    "The source has no split. PREF reports 200 questions, a 20 % test part whose list is not at hand: "
+    "--limit 200 --seed 1 draws as many, by a seed of ours.",
 )
 
 
@@ -38,7 +49,7 @@ ce5cb3bb4003dcb1f720c12a31a519ea070440cbea46e670dc44b22763d1b56b  travel_hotel.j
 d836ada6b28f42c3f1394a49308dedbeeb1f587cd1721c93998cd6a545d7772f  travel_transportation.json
 """
 
-IMPLICIT = """
+CHOICE = """
 cdc856b918c679c3090f12f52742905db878fed05839c0eff87cf586b2b7ea2f  education_learning_styles.json
 75614c5caf3ca4b32bea991b212a96fecdb2047d53e5c91395504a2d24c4c561  education_resources.json
 14f19fd424b2310aead670afc0ee2e7c39f1e0150340793e4fbe9763fe11e4a9  entertain_games.json
@@ -61,57 +72,143 @@ cddb4a9fdbe51f7cb5002d0f9ef971cced10010ddd81a7f72193e1ea772f4b8d  travel_restaur
 53ae6dd9bdf8cfcbc89edf23fb9a2fecd8604a8af61b6a91027dfe7311f7074e  travel_transportation.json
 """
 
+PERSONA = """
+d1d3b514095e5aa952c9ec1fcd87a8b5359d27bd7f212746698643857379494f  education_learning_styles.json
+b2a17a544a294343ee47f9c85d0f3267aeaa7085cec5ce08b75c8b9dc43c4a3b  education_resources.json
+7e2459846826319ef8159e850c741be2fbb2bc24a310b8a834af88528e3fac10  entertain_games.json
+95590c301a9eb584f48ba7037d796ec663e99f20afd1c8a03ef3ba3b09b839e6  entertain_music_book.json
+8a25974fe32a602846d82f486517b78245e3650038f8e2e8526e7011046229f9  entertain_shows.json
+b9e1c7cc8b2d9e7d875d99b7a2bf1aaa2a25aa2bb57a160e675a0b993bfcac8f  entertain_sports.json
+1849363e66f1200e89a0dba468143656aaba7bfe03fb5edb0b7464871eb76305  lifestyle_beauty.json
+786a0d33f39115851f10c3f6159908bb031c539514306dacb2176570caced708  lifestyle_dietary.json
+314cc68a4ab0ee60ed4e7b3bb38473959e989065c9193826873c3349701d5ae6  lifestyle_fit.json
+c86287aa40162fccc2f7f33ef6a948a04be314b2743cfdf1a45e30e8ba436aae  lifestyle_health.json
+b1952faab503bdadc7e40d0883a9018b805c449a03d58705d6dbb225035bc245  pet_ownership.json
+061a70852e0caafbb7cb5ee0cfb5c4fd4581d735f5223cb734c1546cb124cacf  professional_work_location_style.json
+fe2cb8e71daef28c639f6536677871362e74ab0beb278292966233b208cbfd3e  shop_fashion.json
+0258a682a707ebc576be225b25b01929334a9d2ac1d1dfae3139220141656c57  shop_home.json
+c53f5634c1d4b2ce66d7bb271f2b7d39517b27bc513fe3132a83bd4b459d52e6  shop_motors.json
+8e2e4930fc4ffa54ab9ca93ea2aac29682c18f6882d6637f50c3d9c7a0b741c1  shop_technology.json
+9f2a631c49f855ee3b0f574c905dcf5c6fca3c7a8373429e7145524cba9130f0  travel_activities.json
+953b6a83f029dca137aeb450a7b2b59a02e36b8ee3f56f75d89aa5fde32219bd  travel_hotel.json
+c09733b16ce4633272f5bd605cb3d3f71d110756a7960ccdfce73d01f565abdb  travel_restaurant.json
+8a9b067187b58e87bad9da826865cf310be14544f3c0694ba31658de6a439c10  travel_transportation.json
+"""
 
-def read_prefeval(paths: Paths, *, form: str) -> Rows:
+
+def read_mcq(paths: Paths) -> Rows:
     """One file a topic. The source's first option is the right one, so options are shuffled, seeded by the id."""
     for path in paths:
         for index, item in enumerate(json_list(path)):
-            name, mcq = f"prefeval/{form}/{path.stem}/{index}", form == "mcq"
-            options = item["classification_task_options" if mcq else "options"]
-            order = list(range(len(options)))
-            random.Random(seed_of(name)).shuffle(order)
-            if mcq:
-                extra = {"violation_probability": item.get("violation_probability")}
-            else:
-                extra = {"followup_question": item["question"]}
-                extra |= {field: item[field] for field in ("conversation", "aligned_op")}
-            yield {
-                "id": name,
-                "kind": "choice",
-                "question": item["question" if mcq else "implicit_query"],
-                "preference": item["preference"],
-                "options": [options[place] for place in order],
-                "label": order.index(0),
-                "explanation": item.get("explanation"),
-                "meta": {"topic": path.stem, **extra, "source_permutation": order},
-            }
+            yield _mcq_row(path.stem, index, item)
 
+
+def _mcq_row(topic: str, index: int, item: Mapping[str, Any]) -> dict[str, Any]:
+    name, options = f"prefeval/mcq/{topic}/{index}", item["classification_task_options"]
+    order = list(range(len(options)))
+    random.Random(seed_of(name)).shuffle(order)
+    return {
+        "id": name,
+        "kind": "choice",
+        "question": item["question"],
+        "preference": item["preference"],
+        "options": [options[place] for place in order],
+        "label": order.index(0),
+        "explanation": item.get("explanation"),
+        "meta": {
+            "topic": topic,
+            "violation_probability": item.get("violation_probability"),
+            "source_permutation": order,
+        },
+    }
+
+
+def read_implicit(paths: Paths, *, form: str) -> Rows:
+    """The files of the conversations by topic, then those of the options: item by item they have one question."""
+    topics = len(paths) // 2
+    for said, mcq_file in zip(paths[:topics], paths[topics:], strict=True):
+        for index, (item, mcq) in enumerate(zip(json_list(said), json_list(mcq_file), strict=True)):
+            if item["question"] != mcq["question"]:
+                raise ValueError(f"{said.stem}, item {index}: its question is not that of the options")
+            turns = turns_of(item["conversation"], form)
+            meta = {"persona": item["persona"]} if form == "persona" else {}
+            yield with_conversation(_mcq_row(mcq_file.stem, index, mcq), turns, form, meta)
+
+
+def turns_of(conversation: Mapping[str, Any], form: str) -> list[dict[str, str]]:
+    """The conversation as turns of {role, content}: the four of a choice, or those of a persona in their order."""
+    if form == "choice":
+        user, assistant = ("query", "user_selection"), ("assistant_options", "assistant_acknowledgment")
+        said = [conversation[name] for pair in zip(user, assistant, strict=True) for name in pair]
+    else:
+        said = [turn[role] for turn in conversation.values() for role in ("user", "assistant")]
+    return [{"role": ("user", "assistant")[n % 2], "content": text} for n, text in enumerate(said)]
+
+
+def with_conversation(
+    row: Mapping[str, Any], turns: list[dict[str, str]], form: str, meta: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The row of the options with a conversation as the profile; no judge sees the stated preference."""
+    return {
+        **row,
+        "id": row["id"].replace("prefeval/mcq/", f"prefeval/implicit-{form}/"),
+        "earlier_conversation": turns,
+        "meta": {**row["meta"], **meta, "preference": row["preference"]},
+    }
+
+
+def join_converted(path: Path) -> Iterator[dict[str, Any]]:
+    """Rows that have the conversation; rows that lack it, of the first question, joined with `mcq.jsonl` beside them.
+
+    Raises:
+        DataError: there is no `mcq.jsonl`, or it has not the question of a row.
+    """
+    options = path.with_name("mcq.jsonl")
+    mcq_rows: dict[str, dict[str, Any]] = {}
+    for row in jsonl(path):
+        if "earlier_conversation" in row:
+            yield row
+            continue
+        if not mcq_rows and options.is_file():
+            mcq_rows = {mcq["id"].removeprefix("prefeval/mcq/"): mcq for mcq in jsonl(options)}
+        mcq = mcq_rows.get(row["id"].removeprefix("prefeval/implicit_choice/"), {})
+        if mcq.get("question") != row["meta"]["followup_question"]:
+            raise DataError(
+                f"{path}: row {row['id']!r} is of the first question, and {options.name} beside it has no options of "
+                "the question that followed. Copy both files, or take the original."
+            )
+        yield with_conversation(mcq, turns_of(row["meta"]["conversation"], "choice"), "choice", {})
+
+
+SET = partial(PublicSet, kind="choice", size=1000, labels=LABELS, licence="CC-BY-NC-4.0", citation=CITATION)
+OPTIONS = pinned_files(*REPOSITORY, MCQ, "benchmark_dataset/mcq_options/")
+CHOICE_BASED = pinned_files(*REPOSITORY, CHOICE, "benchmark_dataset/implicit_preference/choice-based/")
+PERSONA_DRIVEN = pinned_files(*REPOSITORY, PERSONA, "benchmark_dataset/implicit_preference/persona-driven/")
 
 register(
-    PublicSet(
+    SET(
         name="prefeval-mcq",
-        title="PrefEval, multiple choice",
-        kind="choice",
-        size=1000,
-        labels=LABELS,
-        licence="CC-BY-NC-4.0",
-        files=pinned_files(*REPOSITORY, MCQ, "benchmark_dataset/mcq_options/"),
-        citation=CITATION,
-        read_original=partial(read_prefeval, form="mcq"),
+        title="PrefEval, stated preference, multiple choice",
+        files=OPTIONS,
+        read_original=read_mcq,
         converted="prefeval/mcq.jsonl",
         cautions=CAUTIONS,
     ),
-    PublicSet(
+    SET(
         name="prefeval-implicit",
-        title="PrefEval, implicit preference by a choice",
-        kind="choice",
-        size=1000,
-        labels=LABELS,
-        licence="CC-BY-NC-4.0",
-        files=pinned_files(*REPOSITORY, IMPLICIT, "benchmark_dataset/implicit_preference/choice-based/"),
-        citation=CITATION,
-        read_original=partial(read_prefeval, form="implicit_choice"),
+        title="PrefEval, preference implied by an earlier choice",
+        files=CHOICE_BASED + OPTIONS,
+        read_original=partial(read_implicit, form="choice"),
         converted="prefeval/implicit_choice.jsonl",
+        read_converted=join_converted,
+        cautions=CAUTIONS,
+    ),
+    SET(
+        name="prefeval-persona",
+        title="PrefEval, preference implied by a persona's conversation",
+        files=PERSONA_DRIVEN + OPTIONS,
+        read_original=partial(read_implicit, form="persona"),
+        converted="prefeval/implicit_persona.jsonl",
         cautions=CAUTIONS,
     ),
 )

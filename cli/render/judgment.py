@@ -137,7 +137,7 @@ def _profile(profile: Profile) -> tuple[str, str]:
     if isinstance(profile, Reviewer):
         lo, hi = profile.scale
         return f"reviewer {profile.id} ({lo:g}..{hi:g})", profile_text(profile)
-    return profile.kind, profile_text(profile)
+    return profile.kind.replace("_", " "), profile_text(profile)
 
 
 def _label(case: Case, label: Label) -> str:

@@ -20,7 +20,7 @@ import pytest
 from dicast.catalog import DATA_SETS, PublicSet, SourceFile, get, locate, read
 from dicast.catalog.converters import KINDS, cases, persona
 from dicast.catalog.public_set import ReadOriginal
-from dicast.data.case import Case, Persona, Preference, Reviewer, Scores, Winner
+from dicast.data.case import Case, EarlierConversation, Persona, Preference, Reviewer, Scores, Winner
 from dicast.errors import DataError, DeclarationError
 from dicast.paths import home
 
@@ -314,17 +314,98 @@ def test_prefeval_options_are_shuffled_the_same_way_each_time(tmp_path: Path) ->
     assert rows == rows_of("prefeval-mcq", path)
 
 
-def test_prefeval_implicit_asks_the_earlier_question(tmp_path: Path) -> None:
-    item = {
-        "preference": "p",
-        "question": "later",
-        "explanation": "e",
-        "implicit_query": "earlier",
-        "options": list("abc"),
+MCQ: dict[str, Any] = {
+    "preference": "I eat no fish.",
+    "question": "Where shall I eat tonight?",
+    "explanation": "Many places here serve fish.",
+    "classification_task_options": ["A grill.", "A sushi bar.", "A fish hall.", "A crab shack."],
+}
+CHOSEN_TURNS = ["What shall I cook?", "1. Beef. 2. Trout.", "The first, no trout.", "Beef it is."]
+SAID: dict[str, Any] = {
+    "preference": MCQ["preference"],
+    "question": MCQ["question"],
+    "implicit_query": CHOSEN_TURNS[0],
+    "options": ["Beef.", "Trout."],
+    "conversation": dict(
+        zip(("query", "assistant_options", "user_selection", "assistant_acknowledgment"), CHOSEN_TURNS, strict=True)
+    ),
+    "aligned_op": "Beef.",
+}
+PERSONA_SAID: dict[str, Any] = {
+    "preference": MCQ["preference"],
+    "question": MCQ["question"],
+    "persona": "a retired baker",
+    "conversation": {
+        "turn1": {"user": "Hello.", "assistant": "Hi."},
+        "turn2": {"user": "No trout!", "assistant": "Ok."},
+    },
+}
+
+
+def prefeval_files(folder: Path, said: dict[str, Any]) -> tuple[Path, Path]:
+    return written(folder / "said" / "food.json", said), written(folder / "asked" / "food.json", MCQ)
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "turns"),
+    [
+        ("prefeval-implicit", SAID, CHOSEN_TURNS),
+        ("prefeval-persona", PERSONA_SAID, ["Hello.", "Hi.", "No trout!", "Ok."]),
+    ],
+)
+def test_prefeval_asks_what_followed_a_conversation(
+    name: str, said: dict[str, Any], turns: list[str], tmp_path: Path
+) -> None:
+    paths = prefeval_files(tmp_path, said)
+    (row,) = rows_of(name, *paths)
+    (case,) = cases([row], "choice", source=name)
+    assert (case.query, case.meta["explanation"]) == (MCQ["question"], MCQ["explanation"])
+    assert isinstance(case.label, Winner)
+    assert case.candidates[int(case.label.value)].text == "A grill."
+    assert isinstance(case.profile, EarlierConversation)
+    assert [(turn.role, turn.text) for turn in case.profile.turns] == list(
+        zip(["user", "assistant"] * 2, turns, strict=True)
+    )
+    stated = next(iter(cases(rows_of("prefeval-mcq", paths[1]), "choice", source="mcq")))
+    assert (case.candidates, case.label, case.group) == (stated.candidates, stated.label, stated.group)
+    assert case.id != stated.id
+
+
+@pytest.mark.parametrize("problem", [{"question": "Another?"}, {"conversation": {}}, {"conversation": {"query": "x"}}])
+def test_a_conversation_of_another_question_is_not_prefeval_s(problem: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(KeyError if "conversation" in problem else ValueError):
+        rows_of("prefeval-implicit", *prefeval_files(tmp_path, SAID | problem))
+
+
+def converted_of_the_first_question(folder: Path, **mcq: str) -> Path:
+    """Converted rows as they were: the first question with its own options, and the options of the other beside it."""
+    first = CHOICE | {
+        "id": "prefeval/implicit_choice/food/0",
+        "question": CHOSEN_TURNS[0],
+        "options": SAID["options"],
+        "meta": {"topic": "food", "followup_question": MCQ["question"], "conversation": SAID["conversation"]},
     }
-    path = written(tmp_path / "food.json", item | {"conversation": {}, "aligned_op": "a"})
-    (row,) = rows_of("prefeval-implicit", path)
-    assert (row["question"], row["meta"]["followup_question"]) == ("earlier", "later")
+    (asked,) = rows_of("prefeval-mcq", written(folder / "mcq" / "food.json", MCQ))
+    written(folder / "prefeval" / "mcq.jsonl", asked | mcq)
+    return written(folder / "prefeval" / "implicit_choice.jsonl", first)
+
+
+def test_converted_rows_of_the_first_question_get_the_one_that_followed(cache: Path, tmp_path: Path) -> None:
+    converted_of_the_first_question(tmp_path)
+    (from_original,) = rows_of("prefeval-implicit", *prefeval_files(tmp_path, SAID))
+    expected = list(cases([from_original], "choice", source="original"))
+    assert list(read("prefeval-implicit", tmp_path)) == expected
+    get("prefeval-implicit", tmp_path)  # the cache has them joined
+    assert list(read("prefeval-implicit")) == expected
+
+
+def test_converted_rows_of_the_first_question_alone_are_refused(cache: Path, tmp_path: Path) -> None:
+    path = converted_of_the_first_question(tmp_path, question="Another?")
+    with pytest.raises(DataError, match="is of the first question, and mcq.jsonl beside it has no options"):
+        list(read("prefeval-implicit", tmp_path))
+    (path.parent / "mcq.jsonl").unlink()
+    with pytest.raises(DataError, match="Copy both files, or take the original"):
+        get("prefeval-implicit", path)
 
 
 def test_perse_takes_the_last_example_as_the_target(tmp_path: Path) -> None:
@@ -653,7 +734,7 @@ def test_every_row_of_a_set_becomes_a_case(name: str) -> None:
     made = public(name)
     root = Path(os.environ["DICAST_DATA"])
     path = locate(name, root)
-    if path.is_file() and path == root / DATA_SETS.find(name).converted:
+    if path.is_file() and path == root / DATA_SETS.find(name).converted and not DATA_SETS.find(name).read_converted:
         rows = [json.loads(line) for line in path.read_bytes().split(b"\n") if line]
         assert len(made) == sum(len(row["scores"]) if "scores" in row else 1 for row in rows)
         assert {case.id.partition("#")[0] for case in made} == {row["id"] for row in rows}
@@ -675,8 +756,9 @@ def test_every_row_of_a_set_becomes_a_case(name: str) -> None:
         ("llmbar-neighbor", {"a": 75, "b": 59}),
         ("pandalm", {"a": 422, "b": 472, "tie": 105}),
         ("perse-doc", {"a": 2, "b": 8}),
-        ("prefeval-implicit", {"0": 235, "1": 243, "2": 283, "3": 239}),
+        ("prefeval-implicit", {"0": 262, "1": 250, "2": 245, "3": 243}),
         ("prefeval-mcq", {"0": 262, "1": 250, "2": 245, "3": 243}),
+        ("prefeval-persona", {"0": 262, "1": 250, "2": 245, "3": 243}),
         ("prism", {"a": 1340, "b": 1303}),
     ],
 )

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from dicast.data import Case, Persona, Preference, Reviewer, Scores, Winner
+from dicast.data import Case, EarlierConversation, Persona, Preference, Reviewer, Scores, Winner
 from dicast.data.rows import FieldError, bad_row, row_to_case
 from dicast.parsing import explain
 
@@ -214,6 +214,29 @@ def test_a_persona_is_features_or_free_text() -> None:
     assert made(PAIR, persona=features).profile == Persona(features={"age": "30", "job": "cook"})
     assert made(PAIR, persona=json.dumps(features)).profile == made(PAIR, persona=features).profile
     assert made(PAIR, persona="A cook.").profile == Persona(text="A cook.")
+
+
+TURNS = [{"role": "user", "content": "Rain or sun?"}, {"role": "assistant", "content": "Which do you like?"}]
+
+
+@pytest.mark.parametrize("value", [TURNS, json.dumps(TURNS)])
+def test_an_earlier_conversation_is_a_list_of_turns(value: object) -> None:
+    case = made(CHOICE, earlier_conversation=value)
+    turns = [{"role": turn["role"], "text": turn["content"]} for turn in TURNS]
+    assert case.profile == EarlierConversation(turns=turns)
+    assert (case.history, case.meta) == ((), {})
+    assert Case.model_validate_json(case.model_dump_json()) == case
+
+
+@pytest.mark.parametrize("value", ["Rain or sun?", [], ["Rain"], [{"content": "Rain"}], 3])
+def test_an_earlier_conversation_of_another_form_is_named(value: object) -> None:
+    message = told(CHOICE, earlier_conversation=value)
+    assert message.startswith("field 'earlier_conversation' is ")
+    assert message.endswith("Give a list of turns, each with `role` and `content`.")
+
+
+def test_a_row_has_a_preference_or_an_earlier_conversation() -> None:
+    assert "The row also has 'preference'" in told(CHOICE, preference="no meat", earlier_conversation=TURNS)
 
 
 @pytest.mark.parametrize("empty", [None, ""])

@@ -12,7 +12,7 @@ import pytest
 from dspy.lm15 import Request
 from judges import MARKS, VARIANTS, fitting, named, schema_of, values_of
 
-from dicast.data import Case, Persona, Preference, Reviewer
+from dicast.data import Case, EarlierConversation, Persona, Preference, Reviewer
 from dicast.errors import DeclarationError
 from dicast.judging import PROGRAMS, Judge, SignatureJudge, build
 from dicast.judging.delimiters import LONGEST
@@ -164,6 +164,19 @@ def test_a_conversation_is_fenced_turn_by_turn() -> None:
     for prompt in prompts_of(build("direct"), case, PAYLOAD):
         assert "ESCAPED" not in outside(prompt)
         assert not [token for token in TOKENS if token in prompt]
+
+
+@pytest.mark.parametrize("readout", ["generate", "probability"])
+@pytest.mark.parametrize("name", ["pref", "zero-shot", "reminder", "persona"])
+def test_an_earlier_conversation_is_fenced_turn_by_turn(name: str, readout: str) -> None:
+    turns = [{"role": role, "text": f"{role} {PAYLOAD}"} for role in ("user", "assistant")]
+    case = poisoned_case(name, PAYLOAD).model_copy(update={"profile": EarlierConversation(turns=turns)})
+    shown = [prompt for prompt in prompts_of(build(name, readout=readout), case, PAYLOAD) if "earlier conv" in prompt]
+    assert shown
+    for prompt in shown:
+        assert "ESCAPED" not in outside(prompt)
+        assert not [token for token in TOKENS if token in prompt]
+        assert re.search(r"assistant:\nUser: <+\nuser .*?\n>+\nAssistant: <+\nassistant ", prompt, re.DOTALL)
 
 
 @pytest.mark.parametrize("name", ["anonymise", "summarise"])
