@@ -109,13 +109,14 @@ def _row(program: Any, built: Any) -> dict[str, Any]:
 
 
 def _questions(judge: Any) -> list[dict[str, Any]]:
-    """Each question once: what goes in, what comes out, and how it can be answered."""
+    """Each question once: what goes in, what comes out, how it can be answered, and how a written answer is decoded."""
     return [
         {
             "stage": stage.role,
             "inputs": list(stage.ask.signature.input_fields),
             "outputs": list(stage.ask.signature.output_fields),
             "readouts": list(stage.readouts),
+            "decoding": stage.decoded() if "generate" in stage.readouts else {},
             "instruction": stage.ask.signature.instructions,
         }
         for stage in judge.stages()
@@ -146,3 +147,6 @@ def _print_whole(row: dict[str, Any], print_: Any) -> None:
         fields = f"{', '.join(question['inputs'])} -> {', '.join(question['outputs'])}"
         print_(Text.assemble("\n  ", (question["stage"], "bold"), f" ({' or '.join(question['readouts'])}): {fields}"))
         print_(f"    {question['instruction']}".replace("\n", "\n    "), style="dim")
+        if question["decoding"]:
+            values = ", ".join(f"{name}={value:g}" for name, value in question["decoding"].items())
+            print_(f"    written with {values}", style="dim")

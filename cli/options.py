@@ -311,7 +311,10 @@ judge_options = together(
     click.option(
         "--branches", type=click.IntRange(1, 10), help="Criteria at most, of judges that have this parameter."
     ),
-    set_option("Any other parameter of the judge."),
+    set_option(
+        "Any other parameter of the judge; also temperature, top_p, max_tokens and seed of written answers, of all "
+        "roles or of one, as in judgment.temperature=0.8."
+    ),
     click.option(
         "--learn",
         type=click.Path(path_type=Path, exists=True, file_okay=False),

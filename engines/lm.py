@@ -21,6 +21,7 @@ from dspy.utils.exceptions import LMError
 from ..data import Usage
 from ..errors import DicastError, NoTokenProbabilities
 from .answer_store import AnswerStore, default_store
+from .cut_answers import note_cut
 from .kept_answers import KeptAnswers, keeping_answers
 from .ledger import charge, current_deadline
 from .limiter import Limiter
@@ -63,14 +64,16 @@ class Transport:
             inner if isinstance(inner, TimedEngine) else TimedEngine(lambda seconds: inner, timeout, renew=False)
         )
         self.supports_response_schema, self.special_tokens = schema, special_tokens
-        self.supported_params = {"temperature", "max_tokens", "top_p", "logprobs", "top_logprobs"}
+        self.supported_params = {"temperature", "max_tokens", "top_p", "seed", "logprobs", "top_logprobs"}
         if schema:
             self.supported_params.add("response_format")
         self._answers = KeptAnswers()
 
     def complete(self, request: Request) -> Response:
         """The answer: a stored one, that of an equal call in flight, or a new one, which is stored."""
-        return self._answers.answer(request, self._ask)
+        response = self._answers.answer(request, self._ask)
+        note_cut(response)
+        return response
 
     def _ask(self, request: Request) -> Response:
         wire = dataclasses.replace(request, model=self.wire_model)

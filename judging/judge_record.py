@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import dspy
-from dspy.predict.parameter import Parameter
 from pydantic import Field, JsonValue, ValidationError
 
 from ..data.case import Record
@@ -22,6 +21,7 @@ from ..errors import DeclarationError, DicastError
 from ..parsing import explain
 from .cascade import Cascade
 from .composite import Composite
+from .decoding import Decoding
 from .heads import Head
 from .hparam import HParam
 from .judge import Judge
@@ -73,7 +73,7 @@ class JudgeRecord(Record):
 def to_record(judge: Judge, lm: str | None = None) -> JudgeRecord:
     """The judge as a record; `lm` as for `save`."""
     seats = tuple(to_record(member, lm) for member in _members(judge))
-    settings = {name: hparam.value for name, hparam in _own(judge, HParam).items() if not hparam.is_implied}
+    settings = {name: value for name, value in judge.settings().items() if not name.startswith("members[")}
     return JudgeRecord(
         program=judge.name,
         declaration=_as_declared(judge.declaration) if isinstance(judge, YamlJudge) else None,
@@ -168,16 +168,11 @@ def _members(judge: Judge) -> list[Judge]:
     return judge.members if isinstance(judge, Composite) else []
 
 
-def _own(judge: Judge, kind: type[Parameter]) -> dict[str, Any]:
-    """The judge's parameters of a kind by name, without those of its members."""
-    parameters = {name: value for name, value in judge.named_parameters() if isinstance(value, kind)}
-    return {name: value for name, value in parameters.items() if not name.startswith("members[")}
-
-
 def _learned(judge: Judge) -> dict[str, Any]:
-    """The program's own parameters, such as priorities of criteria, by name."""
-    parameters = _own(judge, Parameter).items()
-    return {name: value for name, value in parameters if not isinstance(value, HParam | dspy.Predict)}
+    """The program's own parameters, such as priorities of criteria, by name; without those of its members."""
+    parameters = {name: value for name, value in judge.named_parameters() if not name.startswith("members[")}
+    known = (HParam, Decoding, dspy.Predict)
+    return {name: value for name, value in parameters.items() if not isinstance(value, known)}
 
 
 def own_stages(judge: Judge) -> dict[str, Stage]:

@@ -7,8 +7,10 @@ import dspy
 
 from ..engines.models import Roles, resolved_identity
 from ..errors import DeclarationError
+from .decoding import ALL_ROLES, Decoding, role_and_name
+from .decoding_by_role import decoded_by, decoding_names, decoding_settings, decoding_used, idle_settings
 from .hparam import HParam
-from .stage import Stage
+from .stage import SAMPLING_TEMPERATURE, SAMPLING_TOP_P, Stage
 from .trust import remember_address
 
 
@@ -104,25 +106,63 @@ class StagedModule(dspy.Module):
         }
 
     def settings(self) -> dict[str, Any]:
-        """The structural parameters' values, by name; without those that go without saying."""
-        return {name: hparam.value for name, hparam in self.hparams().items() if not hparam.is_implied}
+        """The structural parameters' values and what is set of the decoding, by name; without those that go without
+        saying."""
+        hparams = self.hparams()
+        values = {name: hparam.value for name, hparam in hparams.items() if not hparam.is_implied}
+        return values | decoding_settings(self, hparams)
 
     def set(self, **values: Any) -> Self:
-        """Change structural parameters.
+        """Change structural parameters, and how written answers are decoded: `temperature`, `top_p`, `max_tokens` and
+        `seed` of all roles, or of one (`**{"judgment.temperature": 0.8}`); None takes back what was set.
 
         Raises:
             DeclarationError: a name that this program does not have, or a value that it cannot take.
         """
         hparams = self.hparams()
-        for name, value in values.items():
-            if name not in hparams:
-                known = ", ".join(sorted(hparams)) or "none"
-                raise DeclarationError(f"{self.kind} {self.name!r} has no parameter {name!r}. It has: {known}.")
+        for name in sorted(values, key=_is_of_one_role):
             try:
-                hparams[name].set(value)
+                if name in hparams:
+                    hparams[name].set(values[name])
+                    continue
+                stages = decoded_by(self, name)
+                for stage in stages:
+                    stage.decoding.set(name.rpartition(".")[2], values[name])
             except ValueError as error:
                 raise DeclarationError(f"{self.kind} {self.name!r}, {name}: {error}.") from None
+            if not stages:
+                known = ", ".join(sorted(hparams)) or "none"
+                raise DeclarationError(
+                    f"{self.kind} {self.name!r} has no parameter {name!r}. It has: {known}{decoding_names(self)}."
+                )
         return self
+
+    def decoding(self) -> dict[str, Any]:
+        """How written answers are decoded: `roles` (see `decoding_used`), and where nothing is set `samples`, which is
+        also what a second try has at least."""
+        samples = {"temperature": SAMPLING_TEMPERATURE, "top_p": SAMPLING_TOP_P}
+        return {"roles": decoding_used(self, self.hparams()), "samples": samples}
+
+    def idle_decoding(self) -> str:
+        """A sentence on what is set of the decoding and changes nothing; empty where all of it does."""
+        idle = idle_settings(self, self.hparams())
+        if not idle:
+            return ""
+        return (
+            f"{self.kind} {self.name!r}: {', '.join(idle)} changes nothing, as the answer is read from token "
+            "probabilities. --readout generate has it written."
+        )
+
+    def load_state(self, state: Any, **options: Any) -> None:
+        """As DSPy's; a state that was saved before decoding was a setting sets none."""
+        unset = {name: {} for name, parameter in self.named_parameters() if isinstance(parameter, Decoding)}
+        super().load_state(unset | dict(state), **options)
+
+
+def _is_of_one_role(setting: str) -> bool:
+    """Whether it is for one role; those for all roles are set before."""
+    role, _ = role_and_name(setting) or (ALL_ROLES, "")
+    return role != ALL_ROLES
 
 
 def _resolved(stage: Stage) -> str:

@@ -1,9 +1,10 @@
 """A stage: one typed LM call of a judge, answered by the LM bound to its role.
 
 A stage whose outputs are all decision types (Choice, Score, Noul) is read from token probabilities; any other is
-written by the model, as JSON under a schema where the server enforces one. An answer without the declared form is asked
-for again at temperature 0.7 and top-p 0.95, and in the end the judgment is unscored with the reason. Inside `sampled`
-written answers are drawn rather than greedy, each draw anew.
+written by the model, as JSON under a schema where the server enforces one. How written answers are decoded is set by
+role (`decoding`). An answer without the declared form is asked for again at temperature 0.7 and top-p 0.95, and in the
+end the judgment is unscored with the reason. Inside `sampled` written answers are drawn rather than greedy, each draw
+anew; what the user has set holds there too.
 """
 
 import logging
@@ -25,12 +26,14 @@ from ..data.refusal_detection import is_refusal
 from ..engines.adapter import CompactAdapter
 from ..engines.answer_parsing import PlainAdapter
 from ..engines.answers_used import answers_of_judgment
+from ..engines.cut_answers import noting_cuts
 from ..engines.dspy_cache import guarded
 from ..engines.ledger import stage_of_calls
 from ..engines.models import get_lm
 from ..engines.parallel import concurrently
 from ..engines.token_probabilities import ProbabilityLM, YesNoLM, options_of
 from ..errors import ContextOverflow, Infrastructure, ModelError, ModelRefused, ParseFailure, Refusal, Unreadable
+from .decoding import Decoding, seed_of_draw
 from .delimiters import shown_demo, shown_inputs, with_fence_note
 from .reading_floor import check_mass
 from .trust import admitted
@@ -100,8 +103,10 @@ class Stage(dspy.Module):
     Args:
         signature: the contract; its docstring is the instruction.
         role: which entry of the judge's LMs answers it, and the name its usage is counted under.
-        max_tokens: for a written answer.
+        max_tokens: for a written answer; as the next two the program's default, of which `decoding` holds what the
+            user sets in its place.
         temperature: for a written answer, at the first try.
+        top_p: for a written answer that is drawn, at the first try; None leaves it to the server.
         attempts: tries in all before the judgment is unscored.
         check: raises ValueError when a prediction of the right form still cannot be used.
         reader: makes the decision LM that reads probabilities out of the stage's LM.
@@ -115,16 +120,18 @@ class Stage(dspy.Module):
         *,
         max_tokens: int = 512,
         temperature: float = 0.0,
+        top_p: float | None = None,
         attempts: int = 3,
         check: Callable[[dspy.Prediction], None] | None = None,
         reader: Callable[[Any], Any] = ProbabilityLM,
         affects_verdict: bool = True,
     ) -> None:
         super().__init__()
+        self.decoding = Decoding()
         self.ask = dspy.Predict(with_fence_note(signature))
         self.role, self.model, self.trusted = role, "", True
         self.named_by, self.admitted = "", True  # the judge file that names the model; whether texts may go there
-        self.max_tokens, self.temperature, self.attempts = max_tokens, temperature, attempts
+        self.max_tokens, self.temperature, self.top_p, self.attempts = max_tokens, temperature, top_p, attempts
         self.check, self.reader, self.affects_verdict = check, reader, affects_verdict
 
     @property
@@ -258,9 +265,10 @@ class Stage(dspy.Module):
     def _write(self, lm: Any, request: dict[str, Any]) -> dspy.Prediction:
         adapter = CompactAdapter() if lm.supports_response_schema else PlainAdapter()
         problem: Exception | None = None
+        cuts: list[str] = []
         for attempt in range(self.attempts):
             try:
-                with dspy.context(adapter=adapter):
+                with dspy.context(adapter=adapter), noting_cuts() as cuts:
                     prediction = self.ask(lm=lm, config=self._config(attempt), **request)
             except lm_errors.AdapterParseError as error:
                 problem = error
@@ -275,6 +283,12 @@ class Stage(dspy.Module):
         if is_refusal(answer):
             raise Refusal(f"stage {self.role!r}: the model declined {self.attempts} times ({_shorten(answer)!r}).")
         text = f"answered {_shorten(answer)!r}" if answer else f"gave an unusable answer: {_shorten(str(problem))}"
+        if cuts:
+            most = self.decoded()["max_tokens"]
+            raise ParseFailure(
+                f"stage {self.role!r}: the model {text}, {self.attempts} times; it was cut at {most:,} tokens. Allow "
+                f"more with --set {self.role}.max_tokens=N."
+            )
         raise ParseFailure(
             f"stage {self.role!r}: the model {text}, {self.attempts} times; the form was not the one asked for."
         )
@@ -298,19 +312,29 @@ class Stage(dspy.Module):
         """The demos as JSON."""
         return [{name: self.plain_output(name, value) for name, value in dict(demo).items()} for demo in self.ask.demos]
 
-    def _config(self, attempt: int) -> dict[str, Any]:
-        """How this try is decoded: greedy at first, unless the stage or the context samples."""
-        sampling = _sampling.get()
-        config: dict[str, Any] = {"temperature": self.temperature, "max_tokens": self.max_tokens}
-        if sampling:
-            config |= {"temperature": max(self.temperature, sampling.temperature)}
+    def decoded(self, attempt: int = 0) -> dict[str, Any]:
+        """How a try is decoded, the first one being 0: what the user has set, else what the context of `sampled` or a
+        second try asks for, else the program's default. Top-p and seed are missing where nobody gives one."""
+        sampling, chosen = _sampling.get(), self.decoding.values
+        temperature = chosen.get("temperature", self.temperature)
+        if sampling and "temperature" not in chosen:
+            temperature = max(temperature, sampling.temperature)
         elif attempt:
-            config |= {"temperature": max(self.temperature, SAMPLING_TEMPERATURE)}
-        if config["temperature"] > 0:
-            top_p = sampling.top_p if sampling else SAMPLING_TOP_P if attempt else None
-            rollout = (sampling.number * NESTED_SAMPLES if sampling else 0) + attempt
-            config |= ({"top_p": top_p} if top_p is not None else {}) | ({"rollout_id": rollout} if rollout else {})
-        return config
+            temperature = max(temperature, SAMPLING_TEMPERATURE)
+        top_p = sampling.top_p if sampling else (self.top_p or SAMPLING_TOP_P) if attempt else self.top_p
+        values = {"top_p": top_p} if top_p is not None and temperature > 0 else {}
+        return {"temperature": temperature, "max_tokens": self.max_tokens, **values} | {
+            name: value for name, value in chosen.items() if name != "temperature"
+        }
+
+    def _config(self, attempt: int) -> dict[str, Any]:
+        """The call's options: `decoded`, with what makes a further draw or try another call."""
+        sampling, config = _sampling.get(), self.decoded(attempt)
+        rollout = (sampling.number * NESTED_SAMPLES if sampling else 0) + attempt
+        if not rollout or not config["temperature"]:
+            return config
+        seed = {"seed": seed_of_draw(config["seed"], rollout)} if "seed" in config else {}
+        return config | seed | {"rollout_id": rollout}
 
 
 def reads_probabilities(signature: type[dspy.Signature]) -> bool:

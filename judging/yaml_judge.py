@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import dspy
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from ..data import Case, Verdict
 from ..data.case import MOST_SCORE, NonEmpty, Record, Text
@@ -18,6 +18,8 @@ from ..engines.parallel import concurrently
 from ..errors import DeclarationError
 from ..parsing import explain, read_yaml
 from .answer_types import MOST_LEVELS
+from .decoding import NAMES as DECODING
+from .decoding import checked
 from .delimiters import constant
 from .signature_judge import PAIR, SCORES, SINGLE, SignatureJudge
 
@@ -64,6 +66,16 @@ class JudgeDeclaration(Record):
     tie_threshold: float = Field(
         default=0.0, ge=0, le=MOST_SCORE, description="margins up to this are ties, in points or log-odds"
     )
+
+    temperature: float | None = Field(default=None, description="of written answers, 0..2; 0 is greedy")
+    top_p: float | None = Field(default=None, description="of written answers that are drawn, above 0 and at most 1")
+    max_tokens: int | None = Field(default=None, description="of a written answer at most")
+    seed: int | None = Field(default=None, description="of written answers that are drawn, where the server takes it")
+
+    @field_validator(*DECODING)
+    @classmethod
+    def _decodable(cls, value: Any, info: ValidationInfo) -> Any:
+        return value if value is None else checked(str(info.field_name), value)
 
     @field_validator("scale", mode="before")
     @classmethod
@@ -116,6 +128,7 @@ class YamlJudge(SignatureJudge):
             tie_threshold=declaration.tie_threshold,
             levels=declaration.levels or (),
         )
+        self.set(**{name: getattr(declaration, name) for name in DECODING})
         self.declaration, self.criteria = declaration, declaration.criteria
 
     def assess(self, case: Case) -> Verdict:

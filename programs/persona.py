@@ -7,7 +7,6 @@ again at most four times, then the judgment is unscored with the reason.
 """
 
 import math
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Self
 
 from ..data import Case, Finding, Persona, Verdict
@@ -20,10 +19,11 @@ from ..judging.judge import Judge, in_case_order, orders, present, shown_profile
 from ..judging.question import READOUTS, Question
 from ..judging.reading_floor import min_mass_parameter
 from ..judging.registry import register
-from ..judging.stage import SAMPLING_TEMPERATURE, Stage, sampled
+from ..judging.stage import SAMPLING_TEMPERATURE, SAMPLING_TOP_P, Stage
 from ..signatures import persona as signatures
 
-ATTEMPTS = 1 + 4  # asked again at most four times (section 4)
+# Section 4: sampled, and asked again at most four times.
+DRAWN: dict[str, Any] = {"temperature": SAMPLING_TEMPERATURE, "top_p": SAMPLING_TOP_P, "attempts": 1 + 4}
 STAGES = {"standard": "", "certainty": "_sure", "tie": "_or_tie"}  # how the stages of a question are called
 CRITERIA = {
     "prefers": "as the person would",
@@ -55,8 +55,9 @@ class PersonaJudge(Judge):
         readout: "generate", or "probability", which takes the certainty from the letters.
         order: "shuffled" (one order, drawn by seed), "both" or "one".
         seed: of the shuffle, and of drawn features.
-        temperature: of written answers; the paper samples at 0.7 with top-p 0.95, 0 is greedy.
         tie_threshold: margins up to this many log-odds are ties.
+
+    Written answers are sampled at temperature 0.7 with top-p 0.95 (section 4); `temperature=0` is greedy.
     """
 
     name = "persona"
@@ -70,7 +71,6 @@ class PersonaJudge(Judge):
         readout: str = "generate",
         order: str = "shuffled",
         seed: int = 0,
-        temperature: float = SAMPLING_TEMPERATURE,
         tie_threshold: float = 0.0,
     ) -> None:
         super().__init__()
@@ -81,16 +81,15 @@ class PersonaJudge(Judge):
         self.min_mass = min_mass_parameter()
         self.order = HParam(order, ("shuffled", "both", "one"))
         self.seed = HParam(seed)
-        self.temperature = HParam(temperature, least=0.0)
         self.tie_threshold = HParam(tie_threshold, least=0.0)
         for name, signature in signatures.QUESTIONS.items():
             base, sure, or_tie = STAGES["standard"], STAGES["certainty"], STAGES["tie"]
             stage = _stage_name(name)
-            setattr(self, stage + base, Question(signature, "judgment", max_tokens=16, attempts=ATTEMPTS))
+            setattr(self, stage + base, Question(signature, "judgment", max_tokens=16, **DRAWN))
             stated = signatures.asks_for_certainty(signature)
-            setattr(self, stage + sure, Stage(stated, "judgment", max_tokens=32, attempts=ATTEMPTS))
+            setattr(self, stage + sure, Stage(stated, "judgment", max_tokens=32, **DRAWN))
             tied = signatures.allows_tie(signature)
-            setattr(self, stage + or_tie, Question(tied, "judgment", max_tokens=16, attempts=ATTEMPTS))
+            setattr(self, stage + or_tie, Question(tied, "judgment", max_tokens=16, **DRAWN))
 
     @property
     def pairs_only(self) -> bool:
@@ -141,14 +140,12 @@ class PersonaJudge(Judge):
 
     def _choice(self, question: str, inputs: dict[str, str]) -> dict[str, Any]:
         setting = "tie" if self.setting.value == "tie" else "standard"
-        with self._sampled():
-            answer = self._stage(question, setting)(readout=self.readout.value, **inputs)
+        answer = self._stage(question, setting)(readout=self.readout.value, **inputs)
         return {"distribution": answer.preference("preferred"), "coverage": answer.coverage}
 
     def _stated_choice(self, question: str, inputs: dict[str, str]) -> dict[str, Any]:
         """The choice with the certainty that the model states, 1..100."""
-        with self._sampled():
-            answer = self._stage(question, "certainty")(**inputs)
+        answer = self._stage(question, "certainty")(**inputs)
         certainty = answer.certainty / 100
         chosen, other = ("a", "b") if answer.preferred == "A" else ("b", "a")
         shares = {chosen: 0.5 + certainty / 2, other: 0.5 - certainty / 2}
@@ -156,10 +153,6 @@ class PersonaJudge(Judge):
 
     def _stage(self, question: str, setting: str) -> Any:
         return getattr(self, _stage_name(question) + STAGES[setting])
-
-    def _sampled(self) -> AbstractContextManager[None]:
-        """How written answers are sampled; probabilities are not."""
-        return sampled(1, temperature=self.temperature.value) if self.temperature.value else nullcontext()
 
 
 def _stage_name(question: str) -> str:

@@ -99,6 +99,7 @@ class RunSpec:
             "identity": same_judge(before, identity, judge) if before else identity,
             "source": source.to_json(),
             "scale": judge.score_scale,
+            "decoding": judge.decoding(),
             **run_facts(),
         }
 
@@ -190,7 +191,7 @@ def run(
         prepare_models(built, progress=progress)
         total = None if limit_groups else limit or read_from.count()
         progress.start(total, folder.start(manifest))
-        for notice in resume_notices(folder):
+        for notice in filter(None, (built.idle_decoding(), *resume_notices(folder))):
             progress.notice(notice)
         with charge_to(ledger), paced(pace), delayed_interrupt(stop):
             try:
