@@ -2,7 +2,7 @@
 
 A program gives each of its stages defaults. What a user sets in their place is a setting of the judge like any other:
 `temperature=0.8` for all roles, `judgment.temperature=0.8` for one of them. `judge.seed=3` is `seed=3` for all roles,
-as in `--lm judge=...`; it is needed where the judge has a parameter `seed` of its own.
+as in `--lm judge=...`; it is needed where the judge has another parameter `seed`.
 """
 
 import hashlib
