@@ -34,7 +34,7 @@ EXIT = {"stopped": STOPPED, "budget": INCONCLUSIVE}
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of --limit or --limit-groups.")
 @click.option("--limit", type=click.IntRange(1), help="Take this many cases, sampled with --seed.")
 @options.limit_groups_option
-@options.no_ties_option
+@options.selection_options
 @options.trust_option
 @options.pace_options
 @options.budget_option

@@ -13,7 +13,7 @@ EXIT = {"agrees": 0, "worse": FAIL, "unknown": INCONCLUSIVE, "stopped": STOPPED}
 @click.command("check")
 @click.option("--lm", help="Also ask each model three short questions; with --judge, judge with it.")
 @options.case_options_of(required=False)
-@options.no_ties_option
+@options.selection_options
 @click.option("--judge", metavar="FILE", help="Check a .judge.json file for drift on new labels, and nothing else.")
 @options.limit_options
 @options.seed_option

@@ -57,7 +57,7 @@ def _preferences() -> tuple[str, ...]:
 @options.set_option("A parameter of the program to start with.")
 @click.option("--limit", type=click.IntRange(1), help="Take this many cases, sampled with --seed.")
 @options.limit_groups_option
-@options.no_ties_option
+@options.selection_options
 @options.trust_option
 @options.pace_options
 @options.budget_option

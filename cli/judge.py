@@ -26,8 +26,7 @@ EXIT = {"complete": 0, "budget": INCONCLUSIVE, "stopped": STOPPED}
 @click.option("--explain", metavar="CASE", help="Judge the one case of this id and print the whole judgment.")
 @options.limit_options
 @options.seed_option
-@options.no_ties_option
-@click.option("--no-refusals", is_flag=True, help="Leave out cases with a response that declines to answer.")
+@options.selection_options
 @click.option(
     "--retry",
     metavar="REASONS",

@@ -113,6 +113,12 @@ def parse_requirements(_: click.Context, __: click.Parameter, texts: tuple[str, 
         raise click.BadParameter(str(error)) from None
 
 
+def _set_refusals(context: click.Context, _: click.Parameter, flag: bool) -> None:
+    """Earlier name of --refusals opening."""
+    if flag:
+        context.params["refusals"] = "opening"
+
+
 def _add_judge_systems(context: click.Context, _: click.Parameter, names: tuple[str, ...]) -> None:
     """Earlier name of --judge-system."""
     context.params["judge_systems"] = (*context.params.get("judge_systems", ()), *names)
@@ -155,6 +161,18 @@ lm_option = click.option(
 )
 data_option = click.option("--data", "root", type=FOLDER, help="Folder of public sets [default: $DICAST_DATA].")
 no_ties_option = click.option("--no-ties", is_flag=True, help="Leave out cases whose human label is a tie.")
+_refusals_option = click.option(
+    "--refusals",
+    type=click.Choice(["keep", "opening", "ai-words"]),
+    help="Leave out cases with a response that opens as a refusal does, or that names an AI, a language model or a "
+    "chatbot (arXiv 2406.11657).  [default: as the judge asks for: persona ai-words, others keep]",
+)
+_not_by_option = click.option(
+    "--not-by",
+    multiple=True,
+    metavar="SYSTEM",
+    help="Leave out cases with a response by this system, such as the judge's own model; gpt* names several.",
+)
 workers_option = click.option(
     "--workers", type=click.IntRange(1, 256), help="Cases at once [default: 2 local, 16 for a server]."
 )
@@ -232,6 +250,12 @@ limit_options = together(
         "--limit", type=click.IntRange(1), help="Use this many cases: the first, or with --seed a random sample."
     ),
     limit_groups_option,
+)
+selection_options = together(
+    no_ties_option,
+    _refusals_option,
+    _not_by_option,
+    click.option("--no-refusals", is_flag=True, hidden=True, expose_value=False, callback=_set_refusals),
 )
 pace_options = together(workers_option, in_flight_option, timeout_option)
 

@@ -17,4 +17,8 @@ def signature_line(identity: Mapping[str, Any], n: int) -> str:
     parts += [f"{name}={identity[name]}" for name in ("merge", "unreadable") if identity.get(name)]
     if identity.get("no_ties"):
         parts.append("no ties")
+    if identity.get("refusals"):
+        parts.append(f"refusals={identity['refusals']}")
+    if identity.get("not_by"):
+        parts.append(f"not by {','.join(identity['not_by'])}")
     return "|".join([*filter(None, parts), f"dicast {__version__}"])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..data import Case, EarlierConversation, Finding, Judged, Persona, Preference, Verdict
 from ..data.case import Profile, Turn
+from ..data.refusal_detection import RefusalFilter
 from ..data.task_descriptions import OVERALL, Task
 from ..data.verdict import Order
 from ..engines.answers_used import answers_of_judgment
@@ -62,6 +63,11 @@ class Judge(StagedModule):
     @property
     def pairs_only(self) -> bool:
         return False
+
+    @property
+    def refusals(self) -> RefusalFilter:
+        """Which cases a run leaves out for a response that declines, unless its user says (data.refusal_detection)."""
+        return "keep"
 
     def __call__(self, case: Case) -> Any:
         """The verdict of one case, with its usage. Whatever fails in `forward` becomes an unscored verdict.

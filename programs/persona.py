@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from ..data import Case, Finding, Persona, Verdict
 from ..data.profiles import features
+from ..data.refusal_detection import RefusalFilter
 from ..data.verdict import Order
 from ..engines.parallel import concurrently
 from ..errors import DeclarationError
@@ -94,6 +95,11 @@ class PersonaJudge(Judge):
     @property
     def pairs_only(self) -> bool:
         return True
+
+    @property
+    def refusals(self) -> RefusalFilter:
+        """Responses of assistants that decline are left out, as in the paper; what people wrote is kept."""
+        return "ai-words" if self.question.value in ("prefers", "better") else "keep"
 
     def set(self, **values: Any) -> Self:
         super().set(**values)

@@ -17,7 +17,8 @@ from ..optimizers.checkpoints import SPENT
 from ..optimizers.cost_account import CostAccount
 from ..optimizers.evidence import Evidence, Interrupted, ProgressCallbacks
 from ..paths import path_of
-from .case_source import Cases, case_source
+from .case_filters import default_refusals
+from .case_source import Cases, case_source, filtered_for
 from .interrupts import delayed_interrupt
 from .judge_spec import JudgeSpec, judge_spec
 from .preflight import admit_models, as_budget, check_limits, pace_of, prepare_models, read_sample, stored, workers_of
@@ -108,7 +109,7 @@ def cascade(
     workers = workers_of(whole, workers)
     pace = pace_of(workers, timeout, in_flight, stop, progress)
     labelled = read_sample(
-        stored(source, folder),
+        stored(filtered_for(source, default_refusals(whole)), folder),
         folder,
         limit,
         seed,

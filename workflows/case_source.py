@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,13 @@ from pydantic import TypeAdapter, ValidationError
 from ..data import Case, Rejects, read_cases
 from ..data.case import Record
 from ..data.readers import HUB, file_digest
-from ..data.refusal_detection import has_refusal
+from ..data.refusal_detection import RefusalFilter
 from ..data.rows import Scale
 from ..engines.jsonl import write_whole
 from ..errors import DataError, RunError
 from ..parsing import explain, kind_of_special
 from ..paths import private_folder
+from .case_filters import ExcludedCases
 
 ROWS = "cases.jsonl"  # rows of memory, in the folder of what reads them
 COUNT_UP_TO = 32 * 2**20  # bytes of a file whose cases are counted: about two seconds of reading
@@ -39,7 +40,10 @@ class CaseSource:
         aspect: only cases of this aspect.
         max_chars: only cases of at most so many characters in all.
         no_ties: leave out cases whose human label is a tie.
-        no_refusals: leave out cases with a response that declines to answer.
+        refusals: leave out cases with a response that opens as a refusal does ("opening"), or that names an AI, a
+            language model or a chatbot ("ai-words"); "keep" none; None: as the judge asks for, of which `persona` asks
+            for "ai-words" (arXiv 2406.11657).
+        not_by: leave out cases with a response by one of these systems, as in ("gpt-4o", "gpt-3.5*").
     """
 
     source: str
@@ -49,7 +53,8 @@ class CaseSource:
     aspect: str | None = None
     max_chars: int | None = None
     no_ties: bool = False
-    no_refusals: bool = False
+    refusals: RefusalFilter | None = None
+    not_by: tuple[str, ...] = ()
 
     @property
     def stem(self) -> str:
@@ -71,24 +76,31 @@ class CaseSource:
             "fields": dict(self.fields),
             "scale": [float(end) for end in self.scale],
             "no_ties": self.no_ties,
-            "no_refusals": self.no_refusals,
             "aspect": self.aspect,
+            **({"refusals": self.refusals} if self.refusals not in (None, "keep") else {}),
+            **({"not_by": list(self.not_by)} if self.not_by else {}),
             **({"max_chars": self.max_chars} if self.max_chars else {}),
         }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "CaseSource":
         """Read back from a manifest; raises RunError for a field that is missing or wrong."""
+        earlier = {"refusals": "opening" if value["no_refusals"] else "keep"} if "no_refusals" in value else {}
+        known = {name: part for name, part in value.items() if name != "no_refusals"}
         try:
-            return TypeAdapter(cls).validate_python({**value, "root": value["root"] or None})
+            return TypeAdapter(cls).validate_python({**known, **earlier, "root": value["root"] or None})
         except ValidationError as error:
             reason = explain(error)
         except KeyError as error:
             reason = f"it has no field {error}."
         raise RunError(f"manifest: its field 'source' says no cases to read: {reason} Give --cases.")
 
-    def cases(self, rejects: Rejects | None = None) -> Iterator[Case]:
-        """The selected cases, one at a time; bad rows go to `rejects`, or the first one raises."""
+    def cases(self, rejects: Rejects | None = None, left_out: ExcludedCases | None = None) -> Iterator[Case]:
+        """The selected cases, one at a time; bad rows go to `rejects`, or the first one raises.
+
+        Args:
+            left_out: counts the cases that `refusals` and `not_by` leave out.
+        """
         from ..catalog import DATA_SETS, catalog
 
         self.path()
@@ -96,14 +108,15 @@ class CaseSource:
             cases = catalog.read(self.source, root=self.root)
         else:
             cases = read_cases(self.source, fields=self.fields, scale=self.scale, rejects=rejects)
-        return (case for case in cases if self._selects(case))
+        left_out = left_out or ExcludedCases()
+        return (case for case in cases if self._selects(case, left_out))
 
-    def _selects(self, case: Case) -> bool:
+    def _selects(self, case: Case, left_out: ExcludedCases) -> bool:
         return (
             (self.aspect is None or case.aspect == self.aspect)
             and (self.max_chars is None or characters(case) <= self.max_chars)
-            and not (self.no_refusals and has_refusal(case))
             and not (self.no_ties and is_tie(case))
+            and not left_out.reason(case, self.refusals or "keep", self.not_by)
         )
 
     def path(self) -> Path | None:
@@ -202,6 +215,13 @@ def case_source(cases: Any, **options: Any) -> CaseSource | StoredRows:
     if not rows:
         raise DataError("cases: there is no row. Give at least one.")
     return StoredRows("".join(row + "\n" for row in rows), set_options)
+
+
+def filtered_for(source: CaseSource | StoredRows, refusals: RefusalFilter) -> CaseSource | StoredRows:
+    """The source, with this filter of refusals where it names none."""
+    if isinstance(source, StoredRows):
+        return StoredRows(source.text, {"refusals": refusals, **source.options})
+    return source if source.refusals else replace(source, refusals=refusals)
 
 
 def rows_of(rows: Any, who: str, advice: str) -> Iterable[Any]:

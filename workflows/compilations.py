@@ -20,7 +20,8 @@ from ..optimizers.evidence import Interrupted, ProgressCallbacks
 from ..optimizers.looks import read_looks
 from ..optimizers.recipe import Baseline, Recipe, read_recipe, recipe
 from ..paths import path_of, private_folder
-from .case_source import Cases, case_source
+from .case_filters import default_refusals
+from .case_source import Cases, case_source, filtered_for
 from .interrupts import delayed_interrupt
 from .judge_spec import JudgeSpec, has_models, judge_spec
 from .preflight import (
@@ -124,7 +125,7 @@ def compile(
     from_file = _models_of_file(chosen, recipe_file, trust=trust, progress=progress)
     prepare_models(built, *_other_models(chosen), progress=progress)
     labelled = read_sample(
-        stored(source, folder),
+        stored(filtered_for(source, default_refusals(built)), folder),
         folder,
         limit,
         chosen.seed,

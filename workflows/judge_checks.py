@@ -24,7 +24,8 @@ from ..judging.judge_file import JudgeFile, fingerprint, load, read, versions
 from ..judging.registry import JUDGE_SUFFIX
 from ..optimizers.certificates.certificate import CascadeCertificate, Certificate
 from ..optimizers.certificates.certificate_check import CertificateCheck, accepts, check_certificate, read_certificate
-from .case_source import Cases, CaseSource, case_source
+from .case_filters import default_refusals
+from .case_source import Cases, CaseSource, case_source, filtered_for
 from .judge_spec import JudgeSpec
 from .label_count import LabelCount
 from .preflight import admit_models, check_limits, exclude_training_cases, pace_of, prepare_models, stored, workers_of
@@ -121,7 +122,7 @@ def check_judge(
     built.threshold = None  # the record's accuracy is of all verdicts, kept or abstained
     prepare_models(built, progress=progress)
     with tempfile.TemporaryDirectory() as folder:
-        source = stored(case_source(cases), Path(folder))
+        source = stored(filtered_for(case_source(cases), default_refusals(built)), Path(folder))
         labelled = _labelled(source, skip_bad, progress)
         data, chosen = source.digest(), list(sample(labelled, limit, seed, limit_groups=limit_groups))
     if not chosen:

@@ -21,6 +21,7 @@ from ..judging.module_base import StagedModule
 from ..judging.registry import JUDGE_SUFFIX
 from ..optimizers.fingerprints import exclude_seen
 from ..paths import private_folder
+from .case_filters import ExcludedCases
 from .case_source import ROWS, CaseSource, StoredRows
 from .label_count import LabelCount
 from .progress import Progress
@@ -140,21 +141,21 @@ def read_sample(
     Raises:
         DataError: no case.
     """
-    seed = seed if limit or limit_groups else None
+    seed, left_out = seed if limit or limit_groups else None, ExcludedCases()
     if skip_bad:
         private_folder(folder)
         with Rejects(folder / "rejects.jsonl") as rejects:
-            cases = list(sample(source.cases(rejects), limit, seed, limit_groups=limit_groups))
+            cases = list(sample(source.cases(rejects, left_out), limit, seed, limit_groups=limit_groups))
         if rejects.count:
             progress.notice(f"{rejects.count:,} bad rows are in {rejects.path}")
     else:
-        cases = list(sample(source.cases(), limit, seed, limit_groups=limit_groups))
+        cases = list(sample(source.cases(None, left_out), limit, seed, limit_groups=limit_groups))
     if not cases:
         raise DataError(NO_CASE.format(source.source))
     labels = LabelCount()
     for _ in labels.counted(cases):
         pass
-    if notice := labels.notice():
+    for notice in filter(None, (*left_out.notices(source.not_by), labels.notice())):
         progress.notice(notice)
     return cases
 

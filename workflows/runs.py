@@ -18,7 +18,8 @@ from ..errors import BudgetSpent, DataError, DeclarationError, RunError
 from ..judging import FittedJudge, Judge
 from ..optimizers.compile_folder import is_compilation
 from ..paths import path_of
-from .case_source import Cases, CaseSource, StoredRows, case_source
+from .case_filters import ExcludedCases, default_refusals
+from .case_source import Cases, CaseSource, StoredRows, case_source, filtered_for
 from .interrupts import delayed_interrupt
 from .judge_spec import BuiltJudge, JudgeSpec, judge_spec, same_judge
 from .label_count import LabelCount
@@ -161,11 +162,11 @@ def run(
     """
     check_limits(limit, limit_groups)
     check_seed(seed)
-    source = case_source(cases, aspect=aspect, no_ties=no_ties)
+    source, judge = case_source(cases, aspect=aspect, no_ties=no_ties), judge_spec(judge, lm)
     if isinstance(source, CaseSource):
         source.path()  # before a folder is made for cases that do not exist
-    spec = RunSpec(judge_spec(judge, lm), source, limit, seed, limit_groups)
-    built, ledger = spec.judge.build(), Ledger(budget=as_budget(budget))
+    built, ledger = judge.build(), Ledger(budget=as_budget(budget))
+    spec = RunSpec(judge, filtered_for(source, default_refusals(built)), limit, seed, limit_groups)
     admit_models(built, trust=trust, progress=progress)
     stop, message = stop or threading.Event(), ""
     workers = workers_of(built, workers)
@@ -173,13 +174,14 @@ def run(
     folder = RunFolder(path_of(out) if out is not None else spec.default_folder, retried=retried_reasons(retry))
     if is_compilation(folder.path):
         raise RunError(f"{folder.path}: holds a compilation. Give another --out.")
-    labels, seen = LabelCount(), SeenCases(spec.judge)
+    labels, seen, left_out = LabelCount(), SeenCases(spec.judge), ExcludedCases()
     with fresh_folder(folder.path), folder.locked(), Rejects(folder.path / "rejects.jsonl") as rejects:
         before = identity_before(folder)
         if before is not None:
             _check(spec, built, folder, before, progress, skip_bad=skip_bad)
         read_from = stored(spec.cases, folder.path)
-        drawn = sample(read_from.cases(rejects if skip_bad else None), limit, seed, limit_groups=limit_groups)
+        selected = read_from.cases(rejects if skip_bad else None, left_out)
+        drawn = sample(selected, limit, seed, limit_groups=limit_groups)
         chosen = seen.counted(labels.counted(nonempty(drawn, read_from)))
         fitted_to: list[Case] = []
         if isinstance(built, FittedJudge):
@@ -198,7 +200,7 @@ def run(
                 run_cases(built, chosen, folder, workers=workers, on_verdict=progress.verdict, stop=stop)
             except BudgetSpent as error:
                 message = str(error)
-    for notice in filter(None, (labels.notice(), seen.notice())):
+    for notice in filter(None, (*left_out.notices(read_from.not_by), labels.notice(), seen.notice())):
         progress.notice(notice)
     status: Status = "budget" if message else "stopped" if stop.is_set() else "complete"
     return Run(

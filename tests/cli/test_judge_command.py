@@ -112,9 +112,69 @@ def test_learning_from_a_folder_without_a_run_is_one_clear_line(cases, capsys):
     assert "has no manifest.json, so it is not a run folder" in capsys.readouterr().err
 
 
-def test_cases_whose_responses_refuse_can_be_left_out(cases, capsys):
-    assert run(["judge", "--judge", "longer", "--cases", "pairs.jsonl", "--no-refusals", "--out", "out", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["evaluation"]["cases"] == 3
+def kept(capsys, *options, name="longer"):
+    assert run(["judge", "--judge", name, "--cases", "pairs.jsonl", "--out", "out", "--json", *options]) == 0
+    printed = capsys.readouterr()
+    return json.loads(printed.out)["evaluation"]["cases"], printed.err
+
+
+def person_pairs(folder, *texts, systems=("m1", "m2")):
+    rows = [
+        {"id": f"p{n}", "query": "q", "response_a": f"Yes {n}.", "response_b": text, "label": "a"}
+        | {"profile": {"kind": "persona", "features": {"age": "30"}}, "system_a": systems[0], "system_b": systems[1]}
+        for n, text in enumerate(texts)
+    ]
+    (folder / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.mark.parametrize("option", [("--refusals", "opening"), ("--no-refusals",)])
+def test_cases_whose_responses_open_as_a_refusal_can_be_left_out(cases, capsys, option):
+    count, said = kept(capsys, *option)
+    assert count == 3
+    assert "1 of 4 cases are left out: a response opens as a refusal does. --refusals keep judges them too." in said
+
+
+def test_a_plain_judge_keeps_refusals(cases, capsys):
+    assert kept(capsys)[0] == 4
+
+
+def test_the_persona_judge_leaves_out_responses_of_an_ai_as_the_paper_does_and_says_so(cases, capsys):
+    person_pairs(cases, "No.", "As a chatbot I can't take sides.", "Well, as an AI I try to stay neutral.")
+    with MockServer() as server:
+        lm = ("--lm", f"openai/m@{server.url}")
+        count, said = kept(capsys, *lm, name="persona")
+        assert count == 1
+        assert "2 of 3 cases are left out: a response names an AI, a language model or a chatbot." in said
+        identity = json.loads((cases / "out" / "manifest.json").read_text())["identity"]
+        assert identity["refusals"] == "ai-words"
+        assert kept(capsys, *lm, "--refusals", "keep", "--out", "all", name="persona")[0] == 3
+        assert kept(capsys, *lm, "--set", "question=wrote", "--out", "wrote", name="persona")[0] == 3
+
+
+@pytest.mark.parametrize(("system", "left"), [("gpt-4o", 2), ("GPT-4o", 2), ("gpt*", 1), ("gpt", 3)])
+def test_cases_with_a_response_of_the_judge_s_own_model_can_be_left_out(cases, capsys, system, left):
+    rows = [("gpt-4o", "m"), ("m", "gpt-3.5-turbo"), ("m", "command-r")]
+    lines = [
+        {
+            "id": f"{n}",
+            "query": "q",
+            "response_a": f"{n}",
+            "response_b": "yes",
+            "label": "a",
+            "system_a": a,
+            "system_b": b,
+        }
+        for n, (a, b) in enumerate(rows)
+    ]
+    (cases / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lines))
+    count, said = kept(capsys, "--not-by", system)
+    assert count == left
+    assert (f"{3 - left} of 3 cases are left out: a response is by {system}." in said) == (left < 3)
+    assert json.loads((cases / "out" / "manifest.json").read_text())["identity"]["not_by"] == [system]
+
+
+def test_a_filter_of_systems_that_no_response_names_is_said(cases, capsys):
+    assert "--not-by: no response names its system, so no case is left out for it." in kept(capsys, "--not-by", "m")[1]
 
 
 def test_an_edited_task_file_is_another_run(cases, capsys):

@@ -3,7 +3,7 @@
 import pytest
 
 from dicast.data import Case
-from dicast.data.refusal_detection import has_refusal, is_refusal
+from dicast.data.refusal_detection import has_refusal, is_refusal, names_an_ai
 
 REFUSALS = [
     "I'm sorry, but I can't help with that.",
@@ -92,3 +92,28 @@ def test_a_case_has_a_refusal_when_any_candidate_declines(texts: list[str], refu
     case = Case(id="c", query="I'm sorry, can you help?", candidates=[{"text": text} for text in texts])
     assert has_refusal(case) == refused
     assert has_refusal(case.model_copy(update={"candidates": case.candidates[::-1]})) == refused
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "As a chatbot I can't take sides.",
+        "Well, as an AI I try to stay neutral.",
+        "I am just a large language model.",
+        "We language-models have no taste.",
+        "Some AIs do, I do not.",
+        "OpenAI made me.",
+        "I, an A.I., abstain.",
+        "Chatbots have no vote.",
+    ],
+)
+def test_a_response_that_names_an_ai_is_left_out_as_in_the_paper(text: str) -> None:
+    assert names_an_ai(text)
+    case = Case(id="c", query="q", candidates=[{"text": "A fine answer."}, {"text": text}])
+    assert has_refusal(case, "ai-words")
+    assert not has_refusal(case, "keep")
+
+
+@pytest.mark.parametrize("text", ["AIDS and SAID", "j'ai dit", "MAIN", "A model of language.", "I cannot say.", "aim"])
+def test_a_word_that_only_holds_these_letters_is_none(text: str) -> None:
+    assert not names_an_ai(text)
