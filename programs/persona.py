@@ -133,7 +133,7 @@ class PersonaJudge(Judge):
     def _prefer(self, case: Case, person: str, order: Order) -> Finding:
         shown = present(case, order)
         question = self.question.value if person else signatures.IMPARTIAL[self.question.value]
-        inputs = {
+        inputs: dict[str, str] = {
             "question": shown.request,
             "response_a": shown.responses[0],
             "response_b": shown.responses[1],

@@ -162,11 +162,11 @@ def run(
     """
     check_limits(limit, limit_groups)
     check_seed(seed)
-    source, judge = case_source(cases, aspect=aspect, no_ties=no_ties), judge_spec(judge, lm)
+    source, of_judge = case_source(cases, aspect=aspect, no_ties=no_ties), judge_spec(judge, lm)
     if isinstance(source, CaseSource):
         source.path()  # before a folder is made for cases that do not exist
-    built, ledger = judge.build(), Ledger(budget=as_budget(budget))
-    spec = RunSpec(judge, filtered_for(source, default_refusals(built)), limit, seed, limit_groups)
+    built, ledger = of_judge.build(), Ledger(budget=as_budget(budget))
+    spec = RunSpec(of_judge, filtered_for(source, default_refusals(built)), limit, seed, limit_groups)
     admit_models(built, trust=trust, progress=progress)
     stop, message = stop or threading.Event(), ""
     workers = workers_of(built, workers)
