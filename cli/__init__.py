@@ -35,6 +35,7 @@ COMMANDS = {
     "evaluate": "Measure a run against people; compare it with others.",
     "agreement": "How far judges agree without any label, and which cases to label.",
     "report": "Write a page about runs: plots, and the cases where judge and people disagree.",
+    "experiment": "List, show and run the papers' experiments, and yours, with your LM.",
     "reproduce": "Recompute published tables from recorded judgments.",
     "models": "List, fetch and find local models.",
     "data": "List, fetch and find public human-labelled sets.",

@@ -1,6 +1,7 @@
-"""Pages of runs and of compilations: HTML with plots, or the same text and tables as Markdown."""
+"""Pages of runs, compilations and experiments: HTML with plots, or the same text and tables as Markdown."""
 
 from .compile_page import compilation_html, compilation_markdown
+from .experiment_page import experiment_html, experiment_markdown
 from .run_page import runs_html, runs_markdown
 from .run_report import Disagreement, RunReport
 
@@ -9,6 +10,8 @@ __all__ = [
     "RunReport",
     "compilation_html",
     "compilation_markdown",
+    "experiment_html",
+    "experiment_markdown",
     "runs_html",
     "runs_markdown",
 ]

@@ -9,7 +9,6 @@ from . import markdown
 from .compile_headline import compile_answers, compile_headline, power_note
 from .compile_searches import no_budget, prompt_summary, structure_measure, structure_summary
 from .compile_tables import (
-    TextTable,
     aspects_grid,
     judges_grid,
     prompts_grid,
@@ -24,6 +23,7 @@ from .plots.chart import Chart
 from .prompt_diff import Piece, pieces, unified
 from .run_report import RunReport, calibration_error, lead_measure
 from .run_sections import rows_of_tests
+from .text_tables import TextTable
 
 NEW_CASES, NEW_LABELS, MORE_LABELS = "new.jsonl", "new-labels.jsonl", "more-labels.jsonl"  # files of the user
 

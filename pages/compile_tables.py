@@ -1,7 +1,6 @@
 """The tables of a compilation's page as plain text cells; the HTML and the Markdown share them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ..evaluation.results import Evaluation, Measure
@@ -12,6 +11,7 @@ from ..optimizers.structure.pareto import StructureTrial
 from ..optimizers.structure.search import StructureSearch
 from .compile_searches import higher_is_better, prompt_change, prompt_measure, structure_change, structure_measure
 from .formatting import MISSING, format_interval, format_measure, format_p_value, format_value, readable
+from .text_tables import TextCell, TextRow, TextTable
 
 COLUMNS = ("accuracy", "agreement", "kappa", "nDCG", "spearman", "pearson", "kendall", "log-loss", "ECE")
 LOWER_IS_BETTER = ("log-loss", "ECE")
@@ -27,33 +27,6 @@ DESCRIPTIONS = {
     "longer": "the longer text",
     "human ceiling": "one annotator against the others",
 }
-
-
-@dataclass(frozen=True)
-class TextCell:
-    """A value with a second line: its interval or its description."""
-
-    value: str
-    under: str = ""
-
-
-@dataclass(frozen=True)
-class TextRow:
-    """A table row. The first cell is its name; `tone` is "marked", "faint" or empty."""
-
-    cells: tuple[TextCell, ...]
-    tone: str = ""
-
-
-@dataclass(frozen=True)
-class TextTable:
-    """A table; the first heading is of the names. `wordy`: the cells hold text, not numbers."""
-
-    title: str
-    heads: tuple[str, ...]
-    rows: tuple[TextRow, ...]
-    note: str = ""
-    wordy: bool = False
 
 
 def judges_grid(compilation: Compilation) -> TextTable:

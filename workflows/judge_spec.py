@@ -49,6 +49,15 @@ class JudgeSpec:
     def is_panel(self) -> bool:
         return bool(self.panel) or self.samples > 1
 
+    def models(self) -> str:
+        """The models that answer its stages, each once; empty for a judge that asks none.
+
+        Raises:
+            DeclarationError: as of `build`.
+        """
+        judge = self.build()
+        return _models(judge) if judge.stages() else ""
+
     def build(self) -> Judge:
         """The judge with its LMs.
 

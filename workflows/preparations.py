@@ -11,7 +11,7 @@ from typing import Any, Literal
 from ..data import Case, Rejects, Usage
 from ..data.split import sample
 from ..engines.jsonl import ResumableJsonl, writing
-from ..engines.ledger import Budget, Ledger, charge_to
+from ..engines.ledger import Budget, Ledger, charge_to, current_ledger
 from ..engines.models import Roles
 from ..engines.pace import paced
 from ..engines.parallel import stream
@@ -167,7 +167,7 @@ def prepare(
     unread = case_source(cases)
     workers, stop = workers_of(program, workers), stop or threading.Event()
     pace = pace_of(workers, timeout, in_flight, stop, progress)
-    file, ledger, message = PreparedCases(path), Ledger(budget=as_budget(budget)), ""
+    file, ledger, message = PreparedCases(path), Ledger(budget=as_budget(budget), parent=current_ledger()), ""
 
     def attempt(case: Case) -> PreparedLine | ExecutionError:
         try:

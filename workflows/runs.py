@@ -12,7 +12,7 @@ from ..data import Case, Rejects, Usage, Verdict
 from ..data.case import digest
 from ..data.split import sample
 from ..engines.batch import RunFolder, retried_reasons, run_cases
-from ..engines.ledger import Budget, Ledger, charge_to
+from ..engines.ledger import Budget, Ledger, charge_to, current_ledger
 from ..engines.pace import paced
 from ..errors import BudgetSpent, DataError, DeclarationError, RunError
 from ..judging import FittedJudge, Judge
@@ -165,7 +165,7 @@ def run(
     source, of_judge = case_source(cases, aspect=aspect, no_ties=no_ties), judge_spec(judge, lm)
     if isinstance(source, CaseSource):
         source.path()  # before a folder is made for cases that do not exist
-    built, ledger = of_judge.build(), Ledger(budget=as_budget(budget))
+    built, ledger = of_judge.build(), Ledger(budget=as_budget(budget), parent=current_ledger())
     spec = RunSpec(of_judge, filtered_for(source, default_refusals(built)), limit, seed, limit_groups)
     admit_models(built, trust=trust, progress=progress)
     stop, message = stop or threading.Event(), ""

@@ -126,6 +126,14 @@ class Compiling(RunProgress):
             errors.print(Text.assemble((name, "bold"), "  ", text), soft_wrap=not errors.is_terminal)
 
 
+class ExperimentProgress(RunProgress):
+    """Progress over all runs of an experiment: its estimate, a line a run, and a bar of all cases."""
+
+    def step(self, name: str, text: str) -> None:
+        if not self.quiet:
+            errors.print(Text.assemble((name, "bold"), "  ", text), soft_wrap=True)
+
+
 class PrepareProgress(BarProgress):
     """Progress of a preparation, with the failures so far."""
 

@@ -1,0 +1,122 @@
+"""What an experiment will cost, before a model is asked: its judges judge a few cases by a stand-in that is counted."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..data import Case, Usage
+from ..data.split import sample
+from ..engines.batch import RunFolder
+from ..engines.ledger import Ledger, charge_to
+from ..engines.models import Roles
+from ..engines.prices import price_of
+from ..errors import DicastError
+from ..experiments.results import CostEstimate
+from ..judging import FittedJudge, Judge
+from .experiment_plan import PlannedRun
+from .judge_spec import JudgeSpec
+
+CASES = 3  # of each run that the stand-in is asked about
+ABOUT = (
+    "tokens are characters by four, answers have a usual length, and answers kept from earlier runs are not deducted"
+)
+
+
+def estimate(runs: Sequence[PlannedRun], notes: Sequence[str] = ()) -> CostEstimate:
+    """Calls, tokens and cost of what is left of these runs.
+
+    Args:
+        notes: what else limits the estimate.
+    """
+    parts = [_of_run(run) for run in runs]
+    said = [*notes, *(note for part in parts for note in part.notes)]
+    return CostEstimate(
+        runs=len(runs),
+        cases=_sum(part.cases for part in parts),
+        done=sum(part.done for part in parts),
+        calls=_sum(part.calls for part in parts),
+        prompt_tokens=_sum(part.prompt_tokens for part in parts),
+        completion_tokens=_sum(part.completion_tokens for part in parts),
+        cost=_sum(part.cost for part in parts),
+        notes=tuple(dict.fromkeys([*said, ABOUT])) if any(part.calls for part in parts) else tuple(said),
+    )
+
+
+def _of_run(run: PlannedRun) -> CostEstimate:
+    chosen = sample(run.source.cases(), run.sample.limit, run.sample.seed, limit_groups=run.sample.limit_groups)
+    first: list[Case] = []
+    total = 0
+    for case in chosen:
+        total += 1
+        first += [case] if len(first) < CASES else []
+    done = _done(run)
+    left = max(0, total - done)
+    stages, problem = _stages(run.judge, first)
+    share = left / len(first) if first else 0.0
+    usage = sum(stages.values(), Usage())
+    return CostEstimate(
+        runs=1,
+        cases=total,
+        done=done,
+        calls=round(share * usage.calls),
+        prompt_tokens=round(share * usage.prompt_tokens),
+        completion_tokens=round(share * usage.completion_tokens),
+        cost=_cost(run.judge, stages, share),
+        notes=(f"{run.title}: the stand-in's answers do not pass ({problem}), so calls may be missing",)
+        if problem
+        else (),
+    )
+
+
+def _stages(spec: JudgeSpec, cases: Sequence[Case]) -> tuple[Mapping[str, Usage], str]:
+    """What each stage would spend on these cases, and why a verdict is missing."""
+    import dspy
+
+    from ..engines.stand_in import StandInLM
+
+    ledger, problem = Ledger(), ""
+    with dspy.context(lm=StandInLM()), charge_to(ledger):
+        judge = _unbound(spec)
+        if isinstance(judge, FittedJudge):
+            judge = judge.fit(cases)
+        for case in cases:
+            try:
+                verdict = judge(case)
+            except DicastError as error:
+                problem = problem or str(error)
+                continue
+            problem = problem or (verdict.reason or "" if verdict.status == "unscored" else "")
+    return ledger.stages, problem
+
+
+def _unbound(spec: JudgeSpec) -> Judge:
+    """The judge without its models."""
+    judge = JudgeSpec(**{**spec.__dict__, "lm": None, "panel": ()}).build()
+    for stage in judge.stages():
+        stage.use("")
+        stage.ask.lm = None
+    return judge
+
+
+def _cost(spec: JudgeSpec, stages: Mapping[str, Usage], share: float) -> float | None:
+    if not stages:
+        return 0.0
+    roles = Roles.parse(spec.lm) if spec.lm else Roles({})
+    prices = [
+        price_of(roles[stage], round(share * usage.prompt_tokens), round(share * usage.completion_tokens))
+        for stage, usage in stages.items()
+    ]
+    cost: float | None = _sum(prices)
+    return cost
+
+
+def _done(run: PlannedRun) -> int:
+    try:
+        return RunFolder(run.folder).read_done()
+    except DicastError:  # the run itself says what is wrong with the folder
+        return 0
+
+
+def _sum(values: Any) -> Any:
+    """The sum; None where a value is not known."""
+    known = list(values)
+    return None if any(value is None for value in known) else sum(known)

@@ -1,0 +1,147 @@
+"""The lines of an experiment's table: every measure of every cell, computed from run folders as `evaluate` does."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from ..errors import RunError
+from ..evaluation.results import Evaluation, Measure
+from ..experiments.cells import Cell
+from ..experiments.measure_address import fields_of, figures_at, near_names
+from ..experiments.results import MissingSet, Printed, ResultLine
+from ..experiments.spec import MeasureSpec
+from .evaluations import evaluate
+from .experiment_plan import PlannedCell, PlannedRun
+from .run_results import open_run
+
+NOT_RUN = "not run yet"
+UNDEFINED = "not defined on these cases"
+
+
+def result_lines(cells: Sequence[PlannedCell], missing: Sequence[MissingSet], folder: Path) -> Iterator[ResultLine]:
+    """The lines of all cells in their order.
+
+    Args:
+        missing: the sets that are not on this machine.
+        folder: of the experiment; run folders are named below it.
+    """
+    get = {lacking.name: lacking.get for lacking in missing}
+    evaluations = _Evaluations()
+    for planned in cells:
+        cell = planned.cell
+        for spec in cell.measures:
+            base = ResultLine(
+                cell=cell.title, run=cell.run, set=cell.set, axes=dict(cell.axes), model=planned.model,
+                measure=spec.shown, address=spec.name, unit=spec.unit,
+                folders=tuple(str(run.folder.relative_to(folder)) for run in planned.runs),
+            )  # fmt: skip
+            if cell.set in get:
+                yield from _unrun(cell, spec, base, f"not run: get {cell.set} from {get[cell.set]}")
+            else:
+                yield from _lines(planned, spec, base, evaluations)
+
+
+@dataclass
+class _Evaluations:
+    """The evaluations of run folders, each computed once for equal options."""
+
+    known: dict[str, Evaluation | None] = field(default_factory=dict)
+
+    def of(self, planned: PlannedRun, cell: Cell) -> Evaluation | None:
+        """The evaluation of a run; None where no case is judged yet."""
+        by = [*cell.measuring.by, *(name for spec in cell.measures for name in fields_of(spec.name))]
+        chosen = cell.measuring.model_dump(exclude_none=True, exclude_unset=True)
+        options: dict[str, Any] = chosen | {"by": tuple(dict.fromkeys(by))}
+        key = f"{planned.folder} {sorted(options.items(), key=lambda item: item[0])}"
+        if key not in self.known:
+            self.known[key] = self._evaluated(planned, options)
+        return self.known[key]
+
+    def _evaluated(self, planned: PlannedRun, options: Mapping[str, Any]) -> Evaluation | None:
+        verdicts = planned.folder / "verdicts.jsonl"
+        if not verdicts.is_file() or not verdicts.stat().st_size:
+            return None
+        needs_cases = bool(options.get("texts") or options["by"])
+        return evaluate(open_run(planned.folder), cases=planned.source if needs_cases else None, **options)
+
+
+def _lines(
+    planned: PlannedCell, spec: MeasureSpec, base: ResultLine, evaluations: _Evaluations
+) -> Iterator[ResultLine]:
+    computed = [evaluations.of(run, planned.cell) for run in planned.runs]
+    known = [evaluation for evaluation in computed if evaluation is not None]
+    if not known:
+        yield from _unrun(planned.cell, spec, base, NOT_RUN)
+        return
+    named: dict[str, list[Measure]] = {}
+    for evaluation in known:
+        for figure in figures_at(evaluation, spec.name):
+            named.setdefault(figure.name if "*" in spec.name else spec.shown, []).append(figure)
+    note = f"{len(known)} of {len(computed)} runs" if len(known) < len(computed) else ""
+    if not named:
+        near = near_names(known[0], spec.name)
+        hint = f"{UNDEFINED}, or there is no such figure" + (f"; near: {', '.join(near)}" if near else "")
+        yield from _unrun(planned.cell, spec, base, hint)
+    for name, figures in named.items():
+        values = tuple(figure.value for figure in figures if figure.value is not None)
+        yield base.model_copy(
+            update={
+                "measure": name,
+                "printed": _printed(planned.cell, spec, name),
+                "ours": mean_of_runs(figures),
+                "spread": stdev(values) if len(values) > 1 else None,
+                "repeated": values if len(computed) > 1 else (),
+                "note": note,
+            }
+        )
+
+
+def mean_of_runs(figures: Sequence[Measure]) -> Measure:
+    """One figure as it is; the mean of several runs over the same cases, each with its interval.
+
+    The ends of the interval are the means of theirs: the standard error of a mean of figures is at most the mean of
+    their standard errors, whatever their correlation, so that it covers at least what each does.
+    """
+    if len(figures) == 1:
+        return figures[0]
+    defined = [figure for figure in figures if figure.value is not None]
+    if not defined:
+        return figures[0]
+    ends = [(figure.low, figure.high) for figure in defined if figure.low is not None and figure.high is not None]
+    bounded = len(ends) == len(defined)
+    return defined[0].model_copy(
+        update={
+            "value": fmean(figure.value for figure in defined if figure.value is not None),
+            "low": fmean(low for low, _ in ends) if bounded else None,
+            "high": fmean(high for _, high in ends) if bounded else None,
+            "n": min(figure.n for figure in defined),
+            "effective_n": None,
+            "design_effect": None,
+        }
+    )
+
+
+def check_addresses(lines: Sequence[ResultLine]) -> None:
+    """Raises RunError for a measure that no run of an experiment has, if any was run."""
+    measured = {line.address for line in lines if line.ours is not None}
+    for line in lines:
+        if line.address not in measured and line.note.startswith(UNDEFINED):
+            raise RunError(
+                f"measure {line.address!r}: {line.note}. Correct the experiment, or give more cases; what is judged is "
+                "kept."
+            )
+
+
+def _unrun(cell: Cell, spec: MeasureSpec, base: ResultLine, note: str) -> Iterator[ResultLine]:
+    """The line of a measure without a figure of ours; of a pattern one for each printed name."""
+    names = [name for name in cell.printed if "*" in spec.name and name not in (spec.name, spec.shown)] or [spec.shown]
+    for name in names:
+        yield base.model_copy(update={"measure": name, "printed": _printed(cell, spec, name), "note": note})
+
+
+def _printed(cell: Cell, spec: MeasureSpec, name: str) -> tuple[Printed, ...]:
+    keys = dict.fromkeys([name, spec.name] if name == spec.shown else [name])
+    figures = [figure for key in keys for figure in cell.printed.get(key, ())]
+    return tuple(Printed(system=system, value=value, place=place) for system, value, place in figures)

@@ -1,0 +1,182 @@
+"""The sets of an experiment: on this machine, prepared where the file says so, or missing with where to get them."""
+
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from ..catalog import DATA_SETS
+from ..data.rows import parse_scale
+from ..errors import DataError, DeclarationError
+from ..experiments import Experiment
+from ..experiments.results import MissingSet
+from ..experiments.spec import ExperimentSet
+from ..preparation.registry import build_preparation
+from .case_source import CaseSource
+from .preparations import prepare
+from .progress import Progress
+
+OPTIONS = tuple(field.name for field in fields(CaseSource) if field.name not in ("source", "root"))
+
+
+@dataclass(frozen=True)
+class CaseSample:
+    """Which cases of a set are judged; as of `dicast.run`."""
+
+    limit: int | None = None
+    seed: int | None = None
+    limit_groups: int | None = None
+
+
+@dataclass(frozen=True)
+class FoundSet:
+    """A set whose cases are on this machine.
+
+    Attributes:
+        spec: as the experiment declares it.
+        source: what is judged, or first prepared.
+    """
+
+    name: str
+    spec: ExperimentSet
+    source: CaseSource
+
+
+def find_sets(
+    experiment: Experiment, root: Path | None, replaced: Mapping[str, str]
+) -> tuple[dict[str, FoundSet], list[MissingSet]]:
+    """The sets of an experiment that are on this machine, by name, and the missing ones.
+
+    Args:
+        root: the folder of public sets; None for $DICAST_DATA.
+        replaced: set: the file or set that takes its place.
+
+    Raises:
+        DeclarationError: a name that is neither a set of the catalogue nor a file, and of which the experiment does not
+            say where it is fetched; an option that no source has; or a set of `replaced` that the experiment lacks.
+    """
+    if unknown := set(replaced) - set(experiment.content.sets):
+        name = min(unknown)
+        raise DeclarationError(
+            f"experiment {experiment.name!r}: there is no set {name!r}. {_near(name, list(experiment.content.sets))}"
+        )
+    sets, missing = {}, []
+    for name, spec in experiment.content.sets.items():
+        try:
+            sets[name] = FoundSet(name, spec, _source(experiment, name, spec, root, replaced.get(name)))
+        except DataError as error:
+            get = " ".join(spec.fetch.split())
+            if name in replaced or (not get and (spec.cases or name) not in DATA_SETS):
+                raise
+            missing.append(MissingSet(name=name, why=str(error), get=get or f"dicast data get {spec.cases or name}"))
+    return sets, missing
+
+
+@dataclass(frozen=True)
+class PreparedSets:
+    """What is judged of each set.
+
+    Attributes:
+        sources: set: its cases.
+        samples: set: which of these.
+        notes: what an estimate cannot know, because a set is not prepared yet.
+    """
+
+    sources: Mapping[str, CaseSource]
+    samples: Mapping[str, CaseSample]
+    notes: tuple[str, ...] = ()
+
+
+def prepared_sets(
+    sets: Mapping[str, FoundSet],
+    folder: Path,
+    lm: str | None,
+    sample: CaseSample,
+    *,
+    dry_run: bool,
+    progress: Progress,
+    stop: threading.Event,
+    options: Mapping[str, Any],
+) -> PreparedSets:
+    """The sets as they are judged; those that the experiment prepares are written below its folder.
+
+    Args:
+        lm: of preparations that ask a model. They prepare the sampled cases only; others prepare all cases, and the
+            sample is drawn of what they write.
+        dry_run: whether no model may be asked.
+        options: as of `dicast.prepare`; others are left out.
+    """
+    sources, samples, notes = {}, {}, []
+    pace = {name: value for name, value in options.items() if name in ("workers", "timeout", "in_flight", "skip_bad")}
+    for name, declared in sets.items():
+        sources[name], samples[name] = declared.source, sample
+        if not declared.spec.prepare:
+            continue
+        asks = bool(build_preparation(declared.spec.prepare, **declared.spec.settings).stages())
+        if asks and dry_run:
+            notes.append(f"{name} is not prepared yet, so its calls for {declared.spec.prepare} are not counted")
+            continue
+        out = folder / "sets" / f"{name}.jsonl"
+        progress.step("prepare", f"{name} by {declared.spec.prepare}")
+        drawn = sample if asks else CaseSample()
+        prepare(
+            declared.spec.prepare,
+            declared.source,
+            out,
+            lm=lm,
+            settings=declared.spec.settings,
+            limit=drawn.limit,
+            limit_groups=drawn.limit_groups,
+            seed=drawn.seed,
+            stop=stop,
+            **pace,
+        )
+        sources[name], samples[name] = CaseSource(str(out)), CaseSample() if asks else sample
+    return PreparedSets(sources, samples, tuple(notes))
+
+
+def with_options(source: CaseSource, options: Mapping[str, Any], who: str) -> CaseSource:
+    """The source with options that a file declares; `scale` is written as in 1..5.
+
+    Raises:
+        DeclarationError: an option that no source has, or a wrong scale.
+    """
+    if unknown := [name for name in options if name not in OPTIONS]:
+        raise DeclarationError(f"{who}: there is no option {unknown[0]!r}. {_near(unknown[0], list(OPTIONS))}")
+    try:
+        scale = {"scale": parse_scale(str(options["scale"]))} if "scale" in options else {}
+    except ValueError as error:
+        raise DeclarationError(f"{who}: scale {error}.") from None
+    return CaseSource(**{**source.__dict__, **options, **scale})
+
+
+def _source(
+    experiment: Experiment, name: str, spec: ExperimentSet, root: Path | None, replaced: str | None
+) -> CaseSource:
+    """The source of a set; raises DataError where there is no such file or set."""
+    who = f"experiment {experiment.name!r}, set {name!r}"
+    text = replaced or spec.cases or name
+    if replaced is None and text not in DATA_SETS:
+        text = next((str(path) for path in _places(experiment, text, root) if path.is_file()), text)
+    source = with_options(CaseSource(text, root), spec.options, who)
+    try:
+        source.path()
+    except DataError as error:
+        close = get_close_matches(text, DATA_SETS.names(), n=1) if text not in DATA_SETS else []
+        raise DataError(f"{who}: {error}" + (f" Did you mean {close[0]!r}?" if close else "")) from None
+    return source
+
+
+def _places(experiment: Experiment, text: str, root: Path | None) -> list[Path]:
+    """Where a file is looked for before the working folder: beside the experiment's file, in the folder of sets."""
+    data = os.environ.get("DICAST_DATA")
+    folders = (experiment.folder, root, Path(data).expanduser() if data else None)
+    return [folder / text for folder in folders if folder is not None]
+
+
+def _near(name: str, known: list[str]) -> str:
+    close = get_close_matches(name, known, n=1)
+    return f"Did you mean {close[0]!r}?" if close else f"It has: {', '.join(known) or 'none'}."

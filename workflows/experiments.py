@@ -1,0 +1,211 @@
+"""An experiment: its sets prepared, every run continued where it stopped, and a table of printed figures and ours."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..data import Judged
+from ..engines.jsonl import write_whole
+from ..engines.ledger import Budget, Ledger, charge_to
+from ..errors import DataError, DeclarationError
+from ..experiments import Experiment, find_experiment
+from ..experiments.results import CostEstimate, ExperimentResult, MissingSet, Status
+from ..pages import experiment_html, experiment_markdown
+from ..paths import path_of, private_folder
+from .experiment_estimate import estimate
+from .experiment_lines import result_lines
+from .experiment_plan import PlannedCell, PlannedRun, distinct_runs, plan
+from .experiment_sets import CaseSample, FoundSet, find_sets, prepared_sets
+from .preflight import as_budget, check_limits
+from .progress import SILENT, Progress
+from .reports import PAGE, timestamp
+from .run_results import check_seed
+from .runs import run
+
+FOLDER = Path("runs") / "experiments"  # of all experiments, below the working folder
+RESULT, TABLE = "experiment.json", "table.md"
+DRY_RUN: tuple[Status, str] = ("dry run", "")  # how an estimate ends
+
+
+class OfWhole(Progress):
+    """The progress of one run as part of that of all runs: it does not start the bar again."""
+
+    def __init__(self, whole: Progress) -> None:
+        self.whole = whole
+
+    def download(self, name: str, done: int, total: int) -> None:
+        self.whole.download(name, done, total)
+
+    def verdict(self, judged: Judged) -> None:
+        self.whole.verdict(judged)
+
+    def notice(self, text: str) -> None:
+        self.whole.notice(text)
+
+    def waiting(self, text: str) -> None:
+        self.whole.waiting(text)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """An experiment with everything that is known before its first case.
+
+    Attributes:
+        estimated: what is left of it.
+    """
+
+    experiment: Experiment
+    folder: Path
+    sample: CaseSample
+    cells: Sequence[PlannedCell]
+    missing: Sequence[MissingSet]
+    estimated: CostEstimate
+
+
+def experiment(
+    name: str | Path,
+    *,
+    lm: str | Sequence[str] | None = None,
+    out: str | Path | None = None,
+    limit: int | None = None,
+    limit_groups: int | None = None,
+    seed: int | None = None,
+    root: Path | None = None,
+    cases: Mapping[str, str] | None = None,
+    budget: Budget | str | None = None,
+    dry_run: bool = False,
+    progress: Progress = SILENT,
+    stop: threading.Event | None = None,
+    **options: Any,
+) -> ExperimentResult:
+    """Run an experiment, or continue it: every run of it that is not complete, then the table of its figures.
+
+    Its folder has a run folder for each judge and set (`runs`), the table (experiment.json, table.md), and the page
+    (report.html) where the extra `report` is installed.
+
+    Args:
+        name: of `dicast experiment list`, or a .yaml file.
+        lm: `provider/model`, or `role=provider/model,...`; several for a line each.
+        out: the folder of the experiment; by default runs/experiments/NAME.
+        limit: this many cases of each set: the first, or with `seed` a random sample.
+        limit_groups: instead of `limit`: this many inputs or persons of each set, each with all its cases.
+        seed: of the sample.
+        root: the folder of public sets; None for $DICAST_DATA.
+        cases: set of the experiment: a file of yours, or another set, in its place.
+        budget: limits of all runs together, as in "calls=1000,tokens=2e6,cost=5,minutes=30".
+        dry_run: only estimate calls, tokens and cost; no model is called, and nothing is judged.
+        progress: callbacks; `start` counts the cases of all runs, `step` tells the estimate and names each run.
+        stop: once set, no new case starts.
+        options: workers, timeout, in_flight, retry, trust and skip_bad, as of `dicast.run`.
+
+    Raises:
+        DeclarationError: an experiment, judge, parameter or set that does not exist.
+        DataError: none of the sets is on this machine.
+        Infrastructure: case after case failed at the server; the verdicts so far are kept.
+    """
+    check_limits(limit, limit_groups)
+    check_seed(seed)
+    chosen, sample = find_experiment(name), CaseSample(limit, seed, limit_groups)
+    folder = path_of(out) if out is not None else FOLDER / chosen.name
+    models: Sequence[str | None] = [lm] if lm is None or isinstance(lm, str) else list(lm) or [None]
+    sets, missing = find_sets(chosen, root, cases or {})
+    if not sets:
+        raise DataError(f"experiment {chosen.name!r}: no set is on this machine. {_where(missing)}")
+    stop, ledger = stop or threading.Event(), Ledger(budget=as_budget(budget))
+    private_folder(folder)
+    with charge_to(ledger):
+        planned = _planned(chosen, folder, sample, sets, missing, models, dry_run, progress, stop, options)
+        status, message = DRY_RUN if dry_run else _run_all(planned, progress, stop, options)
+    result = _result(planned, status, message, ledger)
+    if not dry_run:
+        _write(result, folder, progress)
+    return result
+
+
+def _planned(
+    chosen: Experiment,
+    folder: Path,
+    sample: CaseSample,
+    sets: Mapping[str, FoundSet],
+    missing: Sequence[MissingSet],
+    models: Sequence[str | None],
+    dry_run: bool,
+    progress: Progress,
+    stop: threading.Event,
+    options: Mapping[str, Any],
+) -> _Plan:
+    """Prepare the sets, plan the runs, and estimate what is left of them."""
+    prepared = prepared_sets(
+        sets, folder, models[0], sample, dry_run=dry_run, progress=progress, stop=stop, options=options
+    )
+    cells = plan(chosen, prepared.sources, models, folder, prepared.samples)
+    return _Plan(chosen, folder, sample, cells, missing, estimate(distinct_runs(cells), prepared.notes))
+
+
+def _run_all(
+    planned: _Plan, progress: Progress, stop: threading.Event, options: Mapping[str, Any]
+) -> tuple[Status, str]:
+    """Judge what is left of every run, in order: how it ended, and why."""
+    progress.step("estimate", planned.estimated.words)
+    progress.start(planned.estimated.cases, planned.estimated.done)
+    for planned_run in distinct_runs(planned.cells):
+        if stop.is_set():
+            return "stopped", ""
+        progress.step("run", planned_run.title)
+        done = _run(planned_run, progress, stop, options)
+        if done.status is not None and done.status != "complete":
+            return done.status, done.message
+    return "complete", ""
+
+
+def _run(planned: PlannedRun, progress: Progress, stop: threading.Event, options: Mapping[str, Any]) -> Any:
+    return run(
+        planned.judge,
+        planned.source,
+        out=planned.folder,
+        limit=planned.sample.limit,
+        limit_groups=planned.sample.limit_groups,
+        seed=planned.sample.seed,
+        progress=OfWhole(progress),
+        stop=stop,
+        **options,
+    )
+
+
+def _result(planned: _Plan, status: Status, message: str, ledger: Ledger) -> ExperimentResult:
+    content, cells = planned.experiment.content, planned.cells
+    return ExperimentResult(
+        name=planned.experiment.name,
+        title=content.title,
+        place=planned.experiment.place,
+        source=content.source,
+        status=status,
+        message=message,
+        models=tuple(dict.fromkeys(cell.model for cell in cells if cell.model)),
+        limit=planned.sample.limit,
+        limit_groups=planned.sample.limit_groups,
+        seed=planned.sample.seed,
+        lines=tuple(result_lines(cells, planned.missing, planned.folder)),
+        missing=tuple(planned.missing),
+        differs=content.differs,
+        not_at_hand=content.not_at_hand,
+        figure=content.figure,
+        usage=ledger.total,
+        estimate=planned.estimated,
+    )
+
+
+def _write(result: ExperimentResult, folder: Path, progress: Progress) -> None:
+    """The table as JSON and Markdown, and the page."""
+    write_whole(folder / RESULT, result.model_dump_json(indent=1) + "\n")
+    write_whole(folder / TABLE, experiment_markdown(result, now=timestamp()))
+    try:
+        write_whole(folder / PAGE, experiment_html(result, now=timestamp()))
+    except DeclarationError as error:  # the extra `report` is not installed
+        progress.notice(f"{error} The experiment has no page; its table is {folder / TABLE}.")
+
+
+def _where(missing: Sequence[MissingSet]) -> str:
+    return " ".join(f"{lacking.name}: get it from {lacking.get}." for lacking in missing)
