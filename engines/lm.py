@@ -9,7 +9,7 @@ used: the cache's key lacks the address, and it is a pickle.
 import asyncio
 import dataclasses
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -44,6 +44,7 @@ class Transport:
             no `TimedEngine` is left at twice this time.
         attempts: requests for one answer at most.
         special_tokens: what the model reads as structure, where the server says so; texts are shown without them.
+        with_seed: further fields of a request that has a seed, without which its answer may differ.
     """
 
     def __init__(
@@ -57,7 +58,9 @@ class Transport:
         timeout: float = TIMEOUT,
         attempts: int = ATTEMPTS,
         special_tokens: frozenset[str] = frozenset(),
+        with_seed: Mapping[str, Any] | None = None,
     ) -> None:
+        self.with_seed = dict(with_seed or {})
         self.inner, self.wire_model, self.pricing = inner, wire_model, pricing
         self.limiter, self._most_attempts = Limiter(max_in_flight), attempts
         self._timed = (
@@ -76,7 +79,10 @@ class Transport:
         return response
 
     def _ask(self, request: Request) -> Response:
-        wire = dataclasses.replace(request, model=self.wire_model)
+        config = request.config
+        if config.seed is not None and self.with_seed:
+            config = dataclasses.replace(config, extensions=(config.extensions or {}) | self.with_seed)
+        wire = dataclasses.replace(request, model=self.wire_model, config=config)
         response, seconds = with_retries(lambda: self._attempt(wire, request.model), self._most_attempts)
         charge(self._usage(response, wire, seconds))
         return response

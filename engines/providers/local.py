@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 PROMPTS_MIB = (
     1024  # for the states of earlier prompts, whose prefixes need not be read again; llama.cpp's default is 8 GiB
 )
+# Reading on from the kept state of an earlier prompt rounds differently: enough to draw another answer.
+WITH_SEED = {"cache_prompt": False}
 
 _servers: dict[Path, "LocalServer"] = {}
 _lock = threading.Lock()
@@ -63,6 +65,7 @@ class LocalEngine(Engine):
             schema=True,
             max_in_flight=server.slots,
             special_tokens=control_tokens(path),
+            with_seed=WITH_SEED,
         )
 
     def prepare(self, model: ModelString, progress: OnProgress) -> None:

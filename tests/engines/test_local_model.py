@@ -3,6 +3,7 @@
 import json
 from importlib.resources import files
 
+import dspy
 import pytest
 from dspy.lm15 import Config, Message, Request
 from weak_model import shorten
@@ -14,6 +15,7 @@ from dicast.engines.models import get_lm
 from dicast.engines.pace import LOCAL_TIMEOUT, TIMEOUT, Pace, paced
 from dicast.errors import ModelError
 from dicast.judging.delimiters import defuse
+from dicast.judging.stage import Stage, sampled
 
 CASES = list(read_cases(str(files("dicast.catalog.sets") / "authored.jsonl")))
 PREFERENCE = next(read_cases(str(files("dicast.catalog.sets") / "preference.jsonl")))
@@ -140,3 +142,26 @@ def test_the_timeout_of_a_run_holds_for_a_local_model_too(small_model):
         verdict = dicast.judge("direct", lm=small_model)(CASES[2])
     assert (verdict.status, verdict.reason) == ("unscored", "infrastructure")
     assert "--timeout" in verdict.detail
+
+
+class Story(dspy.Signature):
+    """Invent a story about the topic: two long sentences with names and places."""
+
+    topic: str = dspy.InputField()
+    story: str = dspy.OutputField(desc="two long sentences")
+
+
+@pytest.mark.model
+def test_equal_seeds_draw_equal_answers_and_other_seeds_and_draws_other_ones(small_model):
+    stage = Stage(Story, "story", max_tokens=32, attempts=1)
+    stage.ask.lm = get_lm(small_model, cache=False)
+    stage.decoding.set("temperature", 1.5)
+
+    def draw(seed):
+        stage.decoding.set("seed", seed)
+        return stage(topic="a ship in a storm").story
+
+    first = draw(1)
+    assert draw(1) == first != draw(2)
+    with sampled(1):
+        assert draw(1) != first
