@@ -66,7 +66,8 @@ def read(name: str, root: Path | None = None, aspect: str | None = None) -> Iter
         known = f"Its aspects are {', '.join(entry.aspects)}." if entry.aspects else "It has none: leave it out."
         raise DataError(f"{name}: there is no aspect {aspect!r}. {known}")
     path = locate(name, root)
-    return converters.cases(_rows(entry, path), entry.kind, source=str(path), aspect=aspect)
+    about = entry.aspects[0] if len(entry.aspects) == 1 else None
+    return converters.cases(_rows(entry, path), entry.kind, source=str(path), aspect=aspect, about=about)
 
 
 def get(name: str, source: Path | None = None, *, base: str = GITHUB) -> Path:

@@ -28,12 +28,15 @@ Convert = Callable[[Row], list[Case]]
 WRONG_SHAPE = (KeyError, IndexError, TypeError, AttributeError, ValueError)  # what a row of another shape raises
 
 
-def cases(rows: Iterable[Row], kind: str, *, source: str, aspect: str | None = None) -> Iterator[Case]:
+def cases(
+    rows: Iterable[Row], kind: str, *, source: str, aspect: str | None = None, about: str | None = None
+) -> Iterator[Case]:
     """The cases of converted rows of one kind; a pointwise row gives one case an aspect.
 
     Args:
         source: names the data in an error.
         aspect: only the cases of this aspect.
+        about: the aspect of rows that name none.
 
     Raises:
         DataError: a row is not of the kind.
@@ -50,7 +53,8 @@ def cases(rows: Iterable[Row], kind: str, *, source: str, aspect: str | None = N
         except WRONG_SHAPE as error:
             reason = f"field {error} is missing." if isinstance(error, KeyError) else explain(error)
             raise DataError(f"{source}: row {row.get('id')!r}: {reason} Take the rows anew.") from None
-        yield from (case for case in converted if aspect is None or case.aspect == aspect)
+        named = (case if case.aspect or not about else case.model_copy(update={"aspect": about}) for case in converted)
+        yield from (case for case in named if aspect is None or case.aspect == aspect)
 
 
 def _pair(row: Row) -> tuple[Candidate, Candidate]:

@@ -11,6 +11,7 @@ from os.path import commonpath
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from ..data.task_descriptions import DEFAULT_TASK, presets
 from ..errors import DeclarationError
 from ..registry import Registry
 
@@ -55,12 +56,14 @@ class PublicSet:
         converted: where converted rows lie under a folder of sets; NAME/test.jsonl by default.
         read_converted: the path of converted rows -> rows, where a file beside them completes them.
         packaged: the file of rows that comes with a package.
-        aspects: what its scores or labels are about, where there are several.
+        aspects: what its scores or labels are about, where there are several, under the names of its rows; `task`
+            describes each of them. One aspect of pairs is that of all of them.
+        task: what its texts are, by a name of data/tasks.yaml; a judge that asks about a task asks about this one.
         cautions: what a reader of a result must know. "The longer response wins .6" is the proportion of non-ties over
             the whole set, by characters, equal lengths counted as b: the accuracy of a judge that reads nothing.
 
     Raises:
-        DeclarationError: neither files nor packaged rows.
+        DeclarationError: neither files nor packaged rows, or a task that is not known.
     """
 
     name: str
@@ -76,11 +79,16 @@ class PublicSet:
     read_converted: ReadConverted | None = None
     packaged: Path | None = None
     aspects: tuple[str, ...] = ()
+    task: str = DEFAULT_TASK
     cautions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.files and self.packaged is None:
             raise DeclarationError(f"data set {self.name!r}: it has no files. Declare files, or packaged rows.")
+        if self.task not in presets():
+            raise DeclarationError(
+                f"data set {self.name!r}: there is no task {self.task!r}. Use one of {', '.join(presets())}."
+            )
         if not self.converted:
             object.__setattr__(self, "converted", f"{self.name}/test.jsonl")
 

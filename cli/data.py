@@ -34,7 +34,8 @@ def list_sets(as_json: bool) -> None:
         text = f"{entry.title}: {entry.size:,} {entry.kind} rows"
         stored = (f", stored in {path}" if path else "", "green")
         render.console.print(render.heading(entry.name, text).append(*stored))
-        lines = [entry.labels, f"{entry.licence}; {entry.source}", *entry.cautions]
+        about = f"judged as: {entry.task}" + (f", by {', '.join(entry.aspects)}" if entry.aspects else "")
+        lines = [entry.labels, about, f"{entry.licence}; {entry.source}", *entry.cautions]
         for line in lines:
             render.console.print(render.indented(line), style="dim")
 

@@ -7,32 +7,51 @@ user can write another YAML file of the same form, or describe the text in words
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
-from pydantic import Field
+from pydantic import Field, field_validator, model_validator
 
 from ..errors import DeclarationError
 from ..parsing import parse_record, parse_yaml, read_yaml
 from .case import NonEmpty, Record
 
 OVERALL = "overall quality"
+DEFAULT_TASK = "response"
+LEVELS = 5  # of an aspect, described for form V4 of arXiv 2304.00723
 
 
 class Aspect(Record):
-    """One quality of a text: what it means, and what the worst and the best text look like."""
+    """One quality of a text: what it means, and what texts of five levels are like, or the worst and the best alone."""
 
     meaning: NonEmpty = Field(description="the quality in words")
-    worst: NonEmpty = Field(description="what the worst text is like")
-    best: NonEmpty = Field(description="what the best text is like")
+    levels: tuple[NonEmpty, ...] = Field(default=(), description="what each of five levels is like, the worst first")
+    worst: NonEmpty = Field(description="what the worst text is like; the first level where it is not given")
+    best: NonEmpty = Field(description="what the best text is like; the last level where it is not given")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _ends_of_the_levels(cls, fields: Any) -> Any:
+        levels = fields.get("levels") if isinstance(fields, dict) else None
+        if not isinstance(levels, list | tuple) or not levels:
+            return fields
+        return {"worst": levels[0], "best": levels[-1], **fields}
+
+    @field_validator("levels")
+    @classmethod
+    def _five_or_none(cls, levels: tuple[str, ...]) -> tuple[str, ...]:
+        if levels and len(levels) != LEVELS:
+            raise ValueError(f"{len(levels)} levels; describe {LEVELS}, the worst first, or give worst and best alone")
+        if len(set(levels)) < len(levels):
+            raise ValueError("two levels have the same description; the model could not choose between them")
+        return levels
 
     def level(self, level: int) -> str:
-        """One of five levels in words, 1 the worst (form V4 of arXiv 2304.00723)."""
-        return (
-            self.worst,
-            "mostly as bad as that",
-            "between the worst and the best",
-            "nearly as good as the best",
-            self.best,
-        )[level - 1]
+        """One of five levels in words, 1 the worst (form V4 of arXiv 2304.00723).
+
+        Where only the ends are described, those between are named by their place.
+        """
+        between = ("mostly as bad as that", "between the worst and the best", "nearly as good as the best")
+        return (self.levels or (self.worst, *between, self.best))[level - 1]
 
 
 class Task(Record):
@@ -84,5 +103,5 @@ def presets() -> dict[str, Task]:
 
 def _from_file(path: Path) -> Task:
     described = read_yaml(path, f"task {path}", error=DeclarationError, advice="Give a file with `wording`.")
-    advice = "It needs `wording` and may list `aspects`."
+    advice = "It needs `wording` and may list `aspects`, each with `meaning` and five `levels`, or `worst` and `best`."
     return parse_record(Task, described, f"task {path}", error=DeclarationError, advice=advice)

@@ -56,6 +56,7 @@ class HParam(Parameter):
         self.search, self.affects_verdict, self.idle_when = search, affects_verdict, dict(idle_when or {})
         self.value = self._checked(value)
         self._implied = self.value if implied else None
+        self.is_set = False  # by a user or a file, after it was made
 
     @property
     def is_implied(self) -> bool:
@@ -79,7 +80,7 @@ class HParam(Parameter):
 
     def set(self, value: Any) -> None:
         """Change the value; raises ValueError when it is not among the choices."""
-        self.value = self._checked(value)
+        self.value, self.is_set = self._checked(value), True
 
     def search_values(self, judge: Any = None) -> tuple[Any, ...]:
         """The values that a structure search tries.

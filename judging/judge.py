@@ -48,6 +48,7 @@ class Judge(StagedModule):
         pairs_only: whether it can judge nothing but pairs.
         score_scale: of the verdict's scores, where it is always the same.
         symmetric: whether exchanging the candidates exchanges the verdict; not for a baseline that ignores the texts.
+        asks_about_task: whether a parameter `task` says what the texts are (data/tasks.yaml); public sets bring theirs.
         min_mass: the probability that the options of a question must hold (see `reading_floor`); None: the usual one.
         head: makes calibrated scores and probabilities of a verdict's evidence; None leaves the judge's own.
         threshold: verdicts of a certainty below it, or without any, are abstained; None abstains never.
@@ -56,6 +57,7 @@ class Judge(StagedModule):
     name: str
     score_scale: tuple[float, float] | None = None
     symmetric: ClassVar[bool] = True
+    asks_about_task: ClassVar[bool] = False
     min_mass: HParam | None = None
     head: "Head | None" = None
     threshold: float | None = None

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from ..data import Case, Finding, Verdict
-from ..data.task_descriptions import Task, task
+from ..data.task_descriptions import DEFAULT_TASK, Task, task
 from ..data.verdict import Order
 from ..engines.parallel import concurrently
 from ..engines.token_probabilities import TOP, YesNoLM, yes_no_mass
@@ -30,11 +30,14 @@ PERCENT = (0.0, 100.0)
 POINT = 0.04  # log-odds per point of 0..100: one point of 1..5 weighs as much as 25 of these
 SAMPLES = 5  # of the forms that reason first
 MOST_SAMPLES = 20
+TOP_TOKENS = 5  # whose probabilities the implicit score reads (section 3.1)
 FORMS_WITH_ENDS = ("V1", "V2", "V5")
 
 
 class Scoring(Judge):
     """What the three share: the task and its aspects, and texts scored one at a time."""
+
+    asks_about_task = True
 
     def __init__(self, wording: str) -> None:
         super().__init__()
@@ -80,7 +83,7 @@ class Explicit(Scoring):
         self,
         *,
         form: str = "V1",
-        task: str = "response",
+        task: str = DEFAULT_TASK,
         samples: int = 0,
         readout: str = "generate",
         tie_threshold: float = 0.0,
@@ -149,21 +152,32 @@ class Explicit(Scoring):
 class Implicit(Scoring):
     """Scores each text by how probable the model finds Yes, asked whether it is good: one call of one token a text.
 
-    With p_yes and p_no the probabilities on the yes- and no-words among the `top` most probable tokens, the score is
-    max(p_yes, 1 - p_no), in [0, 1] (section 3.1); as p_yes + p_no is at most 1, that is 1 - p_no. Where neither word is
-    among the tokens the formula would say 1; here the judgment is unscored.
+    With p_yes and p_no the probabilities on the yes- and no-words among the `top` most probable tokens, 0 where none is
+    among them, the score is max(p_yes, 1 - p_no), in [0, 1] (section 3.1); as p_yes + p_no is at most 1, that is
+    1 - p_no. Where neither word is among the tokens the formula gives the best score, 1, to a text that the model said
+    nothing about; such a judgment is unscored, unless `unseen` is "formula".
 
     Args:
         task: what the texts are (see the module).
-        top: how many of the most probable tokens count, 1..20; the paper's model gave 5.
+        top: how many of the most probable tokens count, 1..20; the paper's API gave 5. A yes or no further down is left
+            out, so more than 5 changes scores.
+        unseen: where neither word is among them: "unscored", or "formula" for the formula's 1.
         tie_threshold: score differences of at most this much are ties.
     """
 
     name = "implicit"
 
-    def __init__(self, *, task: str = "response", top: int = TOP, tie_threshold: float = 0.0) -> None:
+    def __init__(
+        self,
+        *,
+        task: str = DEFAULT_TASK,
+        top: int = TOP_TOKENS,
+        unseen: str = "unscored",
+        tie_threshold: float = 0.0,
+    ) -> None:
         super().__init__(task)
         self.top = HParam(top, range(1, TOP + 1), search=())
+        self.unseen = HParam(unseen, ("unscored", "formula"), search=(), implied=True)
         self.tie_threshold = HParam(tie_threshold, least=0.0)
         self.ask_yes_no = Stage(signatures.IsGood, "score", reader=YesNoLM)
 
@@ -176,9 +190,12 @@ class Implicit(Scoring):
     def _score(self, source: str, text: str, wording: dict[str, str]) -> ScoreReading:
         (evidence,) = self.ask_yes_no(source=source, text=text, **wording).evidence
         p_yes, p_no = yes_no_mass(evidence["words"], self.top.value)
-        if p_yes + p_no <= 0:
+        if p_yes + p_no <= 0 and self.unseen.value == "unscored":
             top = f"the {self.top.value} most probable tokens"
-            raise Unreadable(f"stage 'score': neither yes nor no is among {top}. {instead(evidence)}Use another model.")
+            raise Unreadable(
+                f"stage 'score': neither yes nor no is among {top}. {instead(evidence)}Use --set top={TOP}, or another "
+                "model."
+            )
         return ScoreReading(min(1.0, max(p_yes, 1 - p_no)), coverage=min(1.0, p_yes + p_no))
 
 
@@ -210,7 +227,7 @@ class Pairwise(Scoring):
         self,
         *,
         form: str = "V1",
-        task: str = "response",
+        task: str = DEFAULT_TASK,
         samples: int = 0,
         readout: str = "generate",
         order: str = "both",

@@ -61,6 +61,13 @@ class CaseSource:
         """The name of the file or set without endings, for the names of folders."""
         return Path(self.source.replace(":", "-")).name.split(".")[0]
 
+    @property
+    def task(self) -> str | None:
+        """What the texts of a public set are, by a name of data/tasks.yaml; None for any other cases."""
+        from ..catalog import DATA_SETS
+
+        return DATA_SETS.find(self.source).task if self.source in DATA_SETS else None
+
     def to_json(self) -> dict[str, Any]:
         """As JSON, for a run's manifest; paths are absolute."""
         file, root = Path(self.source), self.root or os.environ.get("DICAST_DATA")

@@ -37,6 +37,7 @@ from .preflight import (
 )
 from .progress import SILENT, Progress
 from .reports import write_compilation_page
+from .set_task import with_task
 
 LOCK = ".lock"  # in the folder, as run folders have
 
@@ -110,7 +111,8 @@ def compile(
         RunError: the folder holds another compilation, or none to continue.
     """
     check_limits(limit, limit_groups)
-    spec, source = judge_spec(judge, lm), case_source(cases)
+    source = case_source(cases)
+    spec = with_task(judge_spec(judge, lm), source, progress.notice)
     chosen = read_recipe(Path(recipe_file), **steps) if recipe_file else recipe("compile", steps)
     folder = path_of(out) if out is not None else Path("compiled") / f"{spec.title}-{source.stem}"
     if (folder / "verdicts.jsonl").exists():

@@ -39,6 +39,7 @@ from .progress import SILENT, Progress
 from .resume import check_cases, check_judge_part, identity_before, resume_notices
 from .run_results import Run, Status, check_seed
 from .seen_cases import SeenCases
+from .set_task import with_task
 
 
 @dataclass(frozen=True)
@@ -162,9 +163,10 @@ def run(
     """
     check_limits(limit, limit_groups)
     check_seed(seed)
-    source, of_judge = case_source(cases, aspect=aspect, no_ties=no_ties), judge_spec(judge, lm)
+    source = case_source(cases, aspect=aspect, no_ties=no_ties)
     if isinstance(source, CaseSource):
         source.path()  # before a folder is made for cases that do not exist
+    of_judge = with_task(judge_spec(judge, lm), source, progress.notice)
     built, ledger = of_judge.build(), Ledger(budget=as_budget(budget), parent=current_ledger())
     spec = RunSpec(of_judge, filtered_for(source, default_refusals(built)), limit, seed, limit_groups)
     admit_models(built, trust=trust, progress=progress)
@@ -272,7 +274,7 @@ def explain(
     source = case_source(cases)
     if isinstance(source, StoredRows):
         raise DeclarationError("explain: give a file or a set; a case of memory is judged by calling the judge.")
-    built = judge_spec(judge, lm).build()
+    built = with_task(judge_spec(judge, lm), source, progress.notice).build()
     admit_models(built, trust=trust, progress=progress)
     ids: list[str] = []
     for case in source.cases():

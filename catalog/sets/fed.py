@@ -48,6 +48,7 @@ def _fed(level: str, size: int, aspects: tuple[str, ...], more: str) -> PublicSe
         "arXiv 2006.12719",
         read_original=partial(read_fed, level=level),
         converted=f"fed/{level}_level.jsonl",
+        task="dialogue" if level == "turn" else "dialogue-whole",
         aspects=aspects,
         cautions=(
             'Votes "N/A (...)" are left out and counted in meta.votes_not_numeric.',

@@ -38,6 +38,7 @@ register(
         citation="Guan et al. 2021, OpenMEVA (ACL), arXiv 2105.08920; copy: Wang et al. 2023, arXiv 2303.04048",
         read_original=read_openmeva,
         converted="openmeva_roc/test.jsonl",
+        task="story",
         aspects=("overall",),
     )
 )

@@ -64,6 +64,7 @@ register(
         "arXiv 2310.03304",
         read_original=read_perse_mpst,
         converted="perse/permpst_k3_sample.jsonl",
+        task="plot",
         cautions=(
             "A smoke test, no evidence: 10 records of one reviewer, scores 5 to 8. The full set is not in the "
             "repository.",
@@ -84,6 +85,7 @@ register(
         citation="Wang et al. 2023, arXiv 2310.03304",
         read_original=read_perse_doc,
         converted="perse/perdoc_interestingness_sample.jsonl",
+        task="plot",
         aspects=("Interestingness",),
         cautions=("A smoke test, no evidence: 10 records, of which 8 are b.", "Cut out of prompt strings."),
     ),

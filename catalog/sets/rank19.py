@@ -30,6 +30,8 @@ register(
         citation="Falke et al. 2019, Ranking Generated Summaries by Correctness (ACL), aclanthology.org/P19-1213",
         read_original=read_rank19,
         converted="rank19/test.jsonl",
+        aspects=("consistency",),
+        task="summary",
         cautions=(
             "The longer response wins about .61.",
             "The copy in neulab/BARTScore is a pickle and is never read. Its texts are tokenised and truecased; these "

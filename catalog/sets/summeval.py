@@ -64,6 +64,7 @@ register(
         citation="Fabbri et al. 2021, SummEval (TACL), arXiv 2007.12626; copy: Shen et al. 2023, arXiv 2305.13091",
         read_original=read_summeval,
         converted="summeval/test.jsonl",
+        task="summary",
         aspects=("coherence", "consistency", "fluency", "relevance"),
         cautions=(
             "Consistency and fluency are very skewed towards 5.",

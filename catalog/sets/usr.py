@@ -40,6 +40,7 @@ register(
         citation="Mehri and Eskenazi 2020, USR (ACL), arXiv 2005.00456; copy: Zhong et al. 2022, arXiv 2210.07197",
         read_original=read_usr_topical_chat,
         converted="topical_chat_usr/test.jsonl",
+        task="dialogue",
         aspects=("understandability", "naturalness", "coherence", "engagingness", "groundedness", "overall"),
         cautions=("Scales differ: understandability and groundedness 0..1, overall 1..5, the others 1..3.",),
     )

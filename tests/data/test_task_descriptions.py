@@ -16,7 +16,7 @@ LABELLED = {
         *("fluent", "overall", "understandability", "engagingness", "naturalness", "coherence", "groundedness"),
     },
     "dialogue-whole": {
-        *("coherent", "error recovery", "consistent", "diverse", "topic depth", "likeable", "understanding"),
+        *("coherent", "error recovery", "consistent", "diverse", "depth", "likeable", "understanding"),
         *("flexible", "informative", "inquisitive", "overall"),
     },
     "story": {"overall"},
@@ -44,6 +44,18 @@ def test_every_preset_knows_an_overall_aspect(name: str) -> None:
     known, aspect = task(name).aspect(None)
     assert known == "overall"
     assert aspect == task(name).aspects["overall"]
+
+
+def test_the_levels_of_an_aspect_give_its_ends() -> None:
+    aspect = Aspect.model_validate({"meaning": "m", "levels": ["1", "2", "3", "4", "5"]})
+    assert (aspect.worst, aspect.best, aspect.level(2)) == ("1", "5", "2")
+
+
+def test_ends_that_are_given_beside_levels_stay() -> None:
+    aspect = Aspect.model_validate(
+        {"meaning": "m", "levels": ["1", "2", "3", "4", "5"], "worst": "bad", "best": "good"}
+    )
+    assert (aspect.worst, aspect.best, aspect.level(1)) == ("bad", "good", "1")
 
 
 def test_an_aspect_has_five_different_levels_between_its_ends() -> None:
@@ -95,6 +107,12 @@ def test_a_file_is_read_anew_each_time(tmp_path: Path) -> None:
         ("wording: ''\n", "field 'wording' is \"\""),
         ("wording: a\ncolour: red\n", "field 'colour' is \"red\": Extra inputs are not permitted"),
         ("wording: a\naspects: {x: {meaning: m, worst: w}}\n", "field 'aspects.x.best': Field required"),
+        (
+            "wording: a\naspects: {x: {meaning: m, levels: [a, b, c]}}\n",
+            "3 levels; describe 5, the worst first, or give worst and best alone",
+        ),
+        ("wording: a\naspects: {x: {meaning: m, levels: [a, b, b, c, d]}}\n", "two levels have the same description"),
+        ("wording: a\naspects: {x: {meaning: m, levels: good}}\n", "field 'aspects.x.levels'"),
         ("- a list\n", "It needs `wording` and may list `aspects`"),
         ("", "It needs `wording` and may list `aspects`"),
         ("wording: [\n", "not YAML"),

@@ -408,6 +408,7 @@ def installed(tmp_path, monkeypatch, install):
 
 
 PYTHON, TOML, YAML = (re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)[0] for kind in ("python", "toml", "yaml"))
+TASK = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[1]
 COMMANDS = [line for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL) for line in block.splitlines()]
 
 
@@ -454,8 +455,11 @@ def test_a_package_whose_signature_gives_no_verdict_says_so(installed):
 def test_the_commands_of_the_page_run(installed, command, capsys):
     installed("desk_judges", PYTHON, "politeness = desk_judges:politeness")
     Path("support-tone.yaml").write_text(YAML)
+    Path("recipe.yaml").write_text(TASK)
     rows = [{"id": str(n), "query": f"q {n}", "response_a": "x", "response_b": "y"} for n in range(3)]
     Path("pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    reviews = [row | {"reviewer": "r", "reviews": [{"text": "t", "comment": "c", "score": 3}]} for row in rows]
+    Path("reviews.jsonl").write_text("".join(json.dumps(row) + "\n" for row in reviews))
     with MockServer() as server:
         assert dicast_run([*shlex.split(command)[1:], "--lm", f"openai/page@{server.url}"]) == 0
     folder = Path(command.split("--out ")[1].split()[0])

@@ -9,7 +9,7 @@ import pytest
 from dspy.lm15 import Request
 
 from dicast.data import Case, Verdict
-from dicast.data.task_descriptions import task
+from dicast.data.task_descriptions import presets, task
 from dicast.engines.token_probabilities import yes_no_mass
 from dicast.errors import DeclarationError
 from dicast.judging import build
@@ -69,6 +69,26 @@ def test_form_v4_describes_five_levels() -> None:
     lines = [f"{level}: {COHERENCE.level(level)}" for level in range(1, 6)]
     assert len(set(lines)) == 5
     assert "Levels:\n" + "\n".join(lines) in told("explicit", ANSWERS["V4"], form="V4")
+
+
+@pytest.mark.parametrize("name", presets())
+def test_every_aspect_of_a_preset_has_five_levels_of_its_own(name: str) -> None:
+    seen: set[str] = set()
+    for aspect in task(name).aspects.values():
+        assert len(aspect.levels) == 5
+        assert (aspect.level(1), aspect.level(5)) == (aspect.worst, aspect.best)
+        assert not set(aspect.levels[1:4]) & {
+            "mostly as bad as that", "between the worst and the best", "nearly as good as the best"
+        }  # fmt: skip
+        seen |= {aspect.level(3)}
+    assert len(seen) >= len(task(name).aspects) - 2  # FED and USR name one quality twice
+
+
+def test_form_v4_shows_the_levels_of_a_user_s_file(tmp_path: Any) -> None:
+    file = tmp_path / "recipes.yaml"
+    file.write_text("wording: a recipe\naspects: {coherence: {meaning: steps in order, levels: [v, w, x, y, z]}}\n")
+    assert "Levels:\n1: v\n2: w\n3: x\n4: y\n5: z\n" in told("explicit", ANSWERS["V4"], form="V4", task=str(file))
+    assert "Worst:\nv\n" in told("explicit", ANSWERS["V1"], task=str(file))
 
 
 def test_only_form_v4_shows_levels() -> None:
@@ -243,7 +263,7 @@ OTHER_WORDS = {"Yeah": 0.2, "Nope": 0.2, "Not": 0.1, "Y": 0.1, "N": 0.1, "yEs": 
 def test_the_implicit_score_is_the_greater_of_p_yes_and_one_minus_p_no(
     tokens: dict[str, float], p_yes: float, p_no: float
 ) -> None:
-    verdict, requests = run("implicit", TEXT, {"token_probabilities": tokens})
+    verdict, requests = run("implicit", TEXT, {"token_probabilities": tokens}, top=20)
     assert verdict.scores == pytest.approx((max(p_yes, 1 - p_no),))
     assert verdict.findings[0].coverage == pytest.approx(p_yes + p_no)
     assert [request.config.max_tokens for request in requests] == [1]
@@ -253,7 +273,24 @@ def test_the_implicit_score_is_the_greater_of_p_yes_and_one_minus_p_no(
 def test_without_a_yes_or_a_no_a_text_is_unscored(tokens: dict[str, float]) -> None:
     verdict, _ = run("implicit", TEXT, {"token_probabilities": tokens})
     assert (verdict.status, verdict.reason, verdict.scores) == ("unscored", "unreadable", None)
-    assert "neither yes nor no is among the 20 most probable tokens" in verdict.detail
+    assert "neither yes nor no is among the 5 most probable tokens" in verdict.detail
+    assert verdict.detail.endswith("Use --set top=20, or another model.")
+
+
+@pytest.mark.parametrize("tokens", [{"Maybe": 0.9}, OTHER_WORDS], ids=["none", "other words"])
+def test_without_a_yes_or_a_no_the_formula_by_itself_says_1(tokens: dict[str, float]) -> None:
+    verdict, _ = run("implicit", TEXT, {"token_probabilities": tokens}, unseen="formula")
+    assert (verdict.scores, verdict.findings[0].coverage) == ((1.0,), 0.0)
+
+
+def test_the_five_most_probable_tokens_count_as_the_paper_s_model_gave_five() -> None:
+    tokens = {"The": 0.4, "No": 0.2, "It": 0.1, "A": 0.09, "no": 0.08, "NO": 0.07}
+    assert run("implicit", TEXT, {"token_probabilities": tokens})[0].scores == pytest.approx((1 - 0.2 - 0.08,))
+
+
+def test_of_many_tokens_five_are_read_and_twenty_are_asked_for() -> None:
+    _, requests = run("implicit", TEXT, {"token_probabilities": {"Yes": 1.0}})
+    assert requests[0].config.logprobs == 20
 
 
 @pytest.mark.parametrize(
