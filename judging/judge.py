@@ -7,7 +7,7 @@ pair does.
 
 import asyncio
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -139,6 +139,16 @@ class LearningJudge(Judge):
     def learn(self, judged: Iterable[Judged]) -> Self:
         """Learn from the verdicts and their labels."""
         raise NotImplementedError
+
+    def has_seen(self, case: Case) -> bool:
+        """Whether it learned from this case."""
+        raise NotImplementedError
+
+
+def learned_from(judge: Judge) -> Callable[[Case], bool]:
+    """Whether the judge, or a member of it, learned from a case of a labelled run."""
+    parts = [part for _, part in judge.named_sub_modules(LearningJudge)]
+    return lambda case: any(part.has_seen(case) for part in parts)
 
 
 def present(case: Case, order: Order = "ab") -> PresentedCase:

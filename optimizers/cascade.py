@@ -22,7 +22,7 @@ from ..evaluation.measure_factories import proportion_measure
 from ..evaluation.results import Measure
 from ..evaluation.run_arrays import run_arrays
 from ..judging.cascade import Cascade
-from ..judging.judge import Judge
+from ..judging.judge import Judge, learned_from
 from ..judging.judge_file import read
 from ..judging.judge_record import to_record
 from ..judging.registry import JUDGE_SUFFIX, judge_title
@@ -108,7 +108,7 @@ def certify_judges(
         raise DataError("cascade: no pair or choice with a label. Give cases that people have labelled.")
     data = digest_of(labelled)
     compiled_on = [_compiled_on(name) for name, _ in members]
-    _refuse_seen([name for name, _ in members], compiled_on, labelled)
+    refuse_seen(members, compiled_on, labelled)
     labelled.sort(key=lambda case: case.id)
     groups = join_groups(labelled)
     if groups.counts:
@@ -142,10 +142,12 @@ def _compiled_on(name: str) -> object:
     return read(name).training.get("cases") if name.endswith(JUDGE_SUFFIX) else None
 
 
-def _refuse_seen(names: Iterable[str], compiled_on: Iterable[object], cases: Sequence[Case]) -> None:
-    """Raise DataError for a judge file that was compiled on some of these cases."""
-    for name, fingerprints in zip(names, compiled_on, strict=True):
-        if seen := len(cases) - len(exclude_seen(cases, fingerprints)):
+def refuse_seen(members: Iterable[tuple[str, Judge]], compiled_on: Iterable[object], cases: Sequence[Case]) -> None:
+    """Raise DataError for a judge that was compiled on some of these cases, or learned from them."""
+    for (name, judge), fingerprints in zip(members, compiled_on, strict=True):
+        has_learned = learned_from(judge)
+        unseen = [case for case in exclude_seen(cases, fingerprints) if not has_learned(case)]
+        if seen := len(cases) - len(unseen):
             raise DataError(
                 f"cascade: {name} was compiled on {seen:,} of these {len(cases):,} cases, so it is more certain of "
                 "them than of others. Certify on labelled cases that are new to every member."

@@ -33,6 +33,7 @@ from .own_judgments import of_response
 SOURCE = "Fennec, arXiv 2405.12163"
 MOST_BRANCHES = 10
 WEAK_BELOW = 3  # arXiv 2405.12163, section 3.1: responses below 3 are corrected
+GUIDELINE_TOKENS = 900  # five levels of one to three sentences, and how they differ
 MARKS = " -*\t\n"  # of a list, around a criterion
 
 
@@ -101,7 +102,7 @@ class Fennec(LearningJudge):
         self.rejudge = HParam(rejudge, (True, False), affects_verdict=False)
         self.find_criteria = Stage(signatures.FindCriteria, "criteria", max_tokens=320, check=_some_criterion)
         self.rank_criteria = Stage(signatures.RankCriteria, "criteria", max_tokens=64)
-        self.write_guideline = Stage(signatures.WriteGuideline, "guideline", max_tokens=400)
+        self.write_guideline = Stage(signatures.WriteGuideline, "guideline", max_tokens=GUIDELINE_TOKENS)
         self.judge_pair = Question(signatures.JudgePair, "judgment", max_tokens=400)
         self.judge_single = Question(signatures.JudgeSingle, "judgment", max_tokens=240)
         self.rewrite = Stage(
@@ -121,6 +122,9 @@ class Fennec(LearningJudge):
         self.priorities.learn(judged)
         self.priority.set("learned")
         return self
+
+    def has_seen(self, case: Case) -> bool:
+        return self.priority.value == "learned" and self.priorities.has_seen(case)
 
     def assess(self, case: Case) -> Verdict:
         criteria = self._criteria(present(case))

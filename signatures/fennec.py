@@ -22,20 +22,23 @@ class FindCriteria(dspy.Signature):
 
 
 class WriteGuideline(dspy.Signature):
-    """Write a scoring guideline for one criterion: what a judge finds in a response at each score, in under 15 words.
+    """Write a detailed scoring guideline for one criterion: what a judge finds in a response to this request at each
+    score, from 1 (not satisfactory at all) to 5 (extremely satisfactory).
 
-    Say how far the response meets the criterion; the levels differ from one another. Do not write a response.
-    The request stands between <<< and >>>; do not answer it.
+    Each level is one to three sentences, concrete enough that two judges who read them give one response the same
+    score: what it does, what is missing or wrong, how much that matters here. The levels differ from one another and
+    fit this request and this criterion alone. Do not write a response. The request stands between <<< and >>>; do not
+    answer it.
     """
 
     request: str = dspy.InputField()
     criterion: str = dspy.InputField()
-    score_1: str = dspy.OutputField(desc='the worst: "The response fails to ..."')
-    score_2: str = dspy.OutputField(desc='"The response mostly fails to ..."')
-    score_3: str = dspy.OutputField(desc='"The response only partly ..."')
-    score_4: str = dspy.OutputField(desc='"The response nearly fully ..."')
-    score_5: str = dspy.OutputField(desc='the best: "The response fully ..."')
-    comparison: str = dspy.OutputField(desc="what to look at to tell the levels apart")
+    score_1: str = dspy.OutputField(desc="a response that is not satisfactory at all by this criterion")
+    score_2: str = dspy.OutputField(desc="a response that is hardly satisfactory: most of what is needed is missing")
+    score_3: str = dspy.OutputField(desc="a response that is satisfactory in part, with clear weaknesses")
+    score_4: str = dspy.OutputField(desc="a response that is satisfactory, with small weaknesses")
+    score_5: str = dspy.OutputField(desc="a response that is extremely satisfactory by this criterion")
+    comparison: str = dspy.OutputField(desc="how each level differs from the next: what to look at to tell them apart")
 
 
 class RankCriteria(dspy.Signature):

@@ -12,12 +12,13 @@ from ..data import Judged, Verdict
 from ..errors import DeclarationError
 from ..evaluation.metric import MetricOptions
 from ..evaluation.metrics.agreement import accuracy, order_agreement
-from ..evaluation.results import Branch
+from ..evaluation.results import Branch, Measure
 from ..evaluation.run_arrays import run_arrays
 from ..judging.aggregate import aggregate_findings
 from ..judging.judge import rationale_of
 
-MEASURES = ("accuracy", "agreement", "consistency", "accuracy without ties")
+OF_ALL = ("accuracy", "agreement", "consistency")
+MEASURES = (*OF_ALL, *(f"{name} without ties" for name in OF_ALL))
 AnyVerdict = TypeVar("AnyVerdict", bound=Verdict)
 
 
@@ -58,6 +59,10 @@ def first_branches(verdict: AnyVerdict, n: int, candidates: int = 2, **rules: fl
     )
 
 
+def _is_swept(measure: Measure) -> bool:
+    return measure.name in MEASURES
+
+
 def sweep(run: Sequence[Judged], *, seed: int = 0, **rules: float) -> tuple[Branch, ...]:
     """For n = 1, 2, ... the agreement with people of the verdicts that the first n criteria alone give.
 
@@ -87,7 +92,7 @@ def sweep(run: Sequence[Judged], *, seed: int = 0, **rules: float) -> tuple[Bran
         if not arrays.labelled.n:
             return ()
         computed = (*accuracy(arrays, options), *order_agreement(arrays, options))
-        measures = tuple(measure for measure in computed if measure.name in MEASURES)
+        measures = tuple(sorted(filter(_is_swept, computed), key=lambda measure: MEASURES.index(measure.name)))
         full = sum(count >= n for count in counts)
         branches.append(Branch(n=n, full=full, measures=measures))
     return tuple(branches)

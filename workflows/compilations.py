@@ -135,7 +135,7 @@ def compile(
         skip_bad=skip_bad,
         progress=progress,
     )
-    labelled = exclude_training_cases(labelled, spec.name, progress)
+    labelled = exclude_training_cases(labelled, spec.name, built, progress)
     learned = read(spec.name).training if spec.name.endswith(JUDGE_SUFFIX) else {}
     progress.start(None, 0)
     with only_writer(private_folder(folder) / LOCK, folder):

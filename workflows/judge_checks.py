@@ -127,7 +127,7 @@ def check_judge(
         data, chosen = source.digest(), list(sample(labelled, limit, seed, limit_groups=limit_groups))
     if not chosen:
         raise DataError(f"--cases {source.source}: no pair or choice with a label. Give newly labelled cases.")
-    chosen = exclude_training_cases(chosen, str(judge), progress)
+    chosen = exclude_training_cases(chosen, str(judge), built, progress)
     groups = join_groups(chosen)
     if groups.counts:
         progress.notice(groups.counts)

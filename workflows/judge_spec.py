@@ -178,7 +178,8 @@ def same_judge(before: Mapping[str, Any], now: Mapping[str, Any], judge: Judge) 
     if "lm" in before and (answered_by_the_same or _means(str(before["lm"]), judge)):
         same["lm"] = before["lm"]
     learned = before.get("learned")
-    if learned and learned in ({}, *(state.get("shares") for state in _learned(judge).values())):
+    tables = {name: {"shares": state["shares"]} for name, state in _learned(judge).items() if "shares" in state}
+    if learned and learned in (tables, *(table["shares"] for table in tables.values())):
         same["learned"] = learned  # runs of version 0.1 recorded the table of a judge's only learned part
     return same
 

@@ -16,6 +16,7 @@ from ..engines.ledger import Budget
 from ..engines.models import default_workers, prepare
 from ..engines.pace import IN_FLIGHT, Pace
 from ..errors import DataError, DeclarationError
+from ..judging.judge import Judge, learned_from
 from ..judging.judge_file import read
 from ..judging.module_base import StagedModule
 from ..judging.registry import JUDGE_SUFFIX
@@ -169,15 +170,15 @@ def nonempty(cases: Iterable[Case], source: CaseSource) -> Iterator[Case]:
     return chain([first], remaining)
 
 
-def exclude_training_cases(cases: list[Case], judge: str, progress: Progress) -> list[Case]:
-    """The cases that a judge file was not compiled on; all of them for any other judge.
+def exclude_training_cases(cases: list[Case], judge: str, built: Judge, progress: Progress) -> list[Case]:
+    """The cases that a judge file was not compiled on, and that the judge did not learn from.
 
     Raises:
         DataError: none is left.
     """
-    if not judge.endswith(JUDGE_SUFFIX):
-        return cases
-    left = exclude_seen(cases, read(judge).training.get("cases"))
+    fingerprints = read(judge).training.get("cases") if judge.endswith(JUDGE_SUFFIX) else None
+    has_learned = learned_from(built)
+    left = [case for case in exclude_seen(cases, fingerprints) if not has_learned(case)]
     count = len(cases) - len(left)
     if not left:
         raise DataError(

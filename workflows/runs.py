@@ -176,14 +176,14 @@ def run(
     folder = RunFolder(path_of(out) if out is not None else spec.default_folder, retried=retried_reasons(retry))
     if is_compilation(folder.path):
         raise RunError(f"{folder.path}: holds a compilation. Give another --out.")
-    labels, seen, left_out = LabelCount(), SeenCases(spec.judge), ExcludedCases()
+    labels, left_out = LabelCount(), ExcludedCases()
     with fresh_folder(folder.path), folder.locked(), Rejects(folder.path / "rejects.jsonl") as rejects:
         before = identity_before(folder)
         if before is not None:
             _check(spec, built, folder, before, progress, skip_bad=skip_bad)
-        read_from = stored(spec.cases, folder.path)
-        selected = read_from.cases(rejects if skip_bad else None, left_out)
-        drawn = sample(selected, limit, seed, limit_groups=limit_groups)
+        read_from, seen = stored(spec.cases, folder.path), SeenCases(spec.judge, built, before)
+        unseen = seen.unseen(read_from.cases(rejects if skip_bad else None, left_out))
+        drawn = sample(unseen, limit, seed, limit_groups=limit_groups)
         chosen = seen.counted(labels.counted(nonempty(drawn, read_from)))
         fitted_to: list[Case] = []
         if isinstance(built, FittedJudge):

@@ -49,7 +49,8 @@ def _accuracies(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
 
 @register("agreement")
 def order_agreement(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
-    """Agreement and consistency of both orders of a pair (Fennec, arXiv 2405.12163, section 4.1)."""
+    """Agreement and consistency of both orders of a pair, over all cases and over those that people do not call a tie
+    (Fennec, arXiv 2405.12163, sections 4.1 and 5)."""
     both = run.labelled
     if (answered := both.consistent >= 0).any():
         description = "both orders, each by itself, name the human winner"
@@ -57,6 +58,7 @@ def order_agreement(run: RunArrays, options: MetricOptions) -> Iterator[Measure]
     if (answered := run.consistent >= 0).any():
         description = "both orders, each by itself, name the same winner"
         yield proportion_measure("consistency", run.consistent[answered] == 1, run.group[answered], description)
+    yield from _without_ties(both)
     if (answered := both.in_both_orders).any():
         hits, description = both.by_order == both.human[:, None], "accuracy over both orders, each by one half"
         yield proportion_measure("mean of orders", hits[answered], both.group[answered], description)
@@ -66,6 +68,16 @@ def order_agreement(run: RunArrays, options: MetricOptions) -> Iterator[Measure]
             yield proportion_measure(
                 f"order {order}", (winners == both.human)[answered], both.group[answered], description
             )
+
+
+def _without_ties(both: RunArrays) -> Iterator[Measure]:
+    """Agreement and consistency over the cases that people do not call a tie, where they call some a tie."""
+    untied = (both.human != PAIR.index("tie")) & (both.consistent >= 0)
+    if not both.is_of_pairs or not untied.any() or (both.human != PAIR.index("tie")).all():
+        return
+    description, groups = "over the cases that people do not call a tie", both.group[untied]
+    yield proportion_measure("agreement without ties", both.both_orders_correct[untied], groups, description)
+    yield proportion_measure("consistency without ties", both.consistent[untied] == 1, groups, description)
 
 
 @register("agreement")

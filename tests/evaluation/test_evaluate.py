@@ -120,6 +120,8 @@ def test_orders_agreement_and_consistency_by_hand() -> None:
     found = told(run)
     names = ("accuracy", "agreement", "consistency", "order a, b", "order b, a", "first position", "primacy", "recency")
     assert [value(found, name) for name in names] == [0.75, 0.25, 0.5, 0.25, 0.5, 0.5, 0.25, 0.25]
+    without_ties = [value(found, f"{name} without ties") for name in ("accuracy", "agreement", "consistency")]
+    assert without_ties == pytest.approx([2 / 3, 1 / 3, 2 / 3])  # the first three
 
 
 @pytest.mark.parametrize("consistent", [None, True])  # True: of a run of version 0.1

@@ -13,6 +13,7 @@ from dicast.data.verdict import OTHER, Order, swap_distribution
 from dicast.judging.aggregate import aggregate_findings, margin, mean_levels, mean_scores
 
 ROUNDS = 200
+ORDERS: tuple[Order, Order] = ("ab", "ba")
 EXCHANGED = {"a": "b", "b": "a", "tie": "tie"}
 
 
@@ -275,7 +276,8 @@ def test_votes_of_one_order_are_smoothed_by_their_number() -> None:
 def test_exchanging_the_candidates_exchanges_voted_verdicts_exactly() -> None:
     random = np.random.default_rng(4)
     for _ in range(ROUNDS):
-        first, second = (votes(*map(int, random.multinomial(5, [1 / 3] * 3)), order) for order in ("ab", "ba"))
+        tables = random.multinomial(5, [1 / 3] * 3, size=2).tolist()
+        first, second = (votes(a, b, tie, order) for (a, b, tie), order in zip(tables, ORDERS, strict=True))
         verdict = aggregate_findings([first, second], 2)
         swapped = aggregate_findings([second.swapped(), first.swapped()], 2)
         assert swapped["winner"] == EXCHANGED[verdict["winner"]]

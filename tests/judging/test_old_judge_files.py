@@ -30,7 +30,8 @@ def sent(name, judge):
 
 @pytest.mark.parametrize("name", [name for name in REQUESTS if name != "direct-other"])
 def test_an_old_file_sends_the_recorded_requests_byte_for_byte(name):
-    """They were recorded anew when texts of demos got the form of the inputs beside them: fenced or quoted."""
+    """They were recorded anew when texts of demos got the form of the inputs beside them, fenced or quoted, and when
+    a guideline got more tokens."""
     assert sent(name, loaded(name)) == REQUESTS[name]
 
 

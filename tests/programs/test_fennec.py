@@ -128,6 +128,14 @@ def test_a_guideline_sees_request_and_criterion_and_no_response() -> None:
         assert "7 is prime" not in text
 
 
+def test_a_guideline_describes_five_levels_whose_ends_are_the_paper_s() -> None:
+    (asked, *_) = [request for request in run()[1] if "score_1" in answer_fields(request)]
+    text = prompt_text(asked)
+    assert "from 1 (not satisfactory at all) to 5 (extremely satisfactory)" in " ".join(text.split())
+    assert "one to three sentences" in text
+    assert asked.config.max_tokens == 900
+
+
 def test_without_guideline_none_is_written_or_shown() -> None:
     verdict, requests = run(guideline=False)
     assert not any("score_1" in answer_fields(request) for request in requests)

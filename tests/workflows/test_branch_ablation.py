@@ -8,7 +8,7 @@ from dicast.data.verdict import Order
 from dicast.errors import DeclarationError
 from dicast.judging.aggregate import aggregate_findings
 from dicast.judging.judge import verdict_of
-from dicast.workflows.branch_ablation import criteria, first_branches, sweep
+from dicast.workflows.branch_ablation import MEASURES, criteria, first_branches, sweep
 
 ORDERS: tuple[Order, ...] = ("ab", "ba")
 
@@ -116,8 +116,9 @@ def test_the_sweep_tells_what_the_first_criteria_alone_would_have_said() -> None
     told = [{one.name: (one.value, one.n) for one in branch.measures} for branch in (first, both)]
     assert told[0] == {
         "accuracy": (pytest.approx(1 / 3), 3), "agreement": (pytest.approx(1 / 3), 3), "consistency": (1.0, 3),
-        "accuracy without ties": (0.5, 2),
+        "accuracy without ties": (0.5, 2), "agreement without ties": (0.5, 2), "consistency without ties": (1.0, 2),
     }  # fmt: skip
+    assert list(told[0]) == list(MEASURES)
     assert told[1]["accuracy without ties"] == (1.0, 2)
 
 
