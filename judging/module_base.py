@@ -155,7 +155,9 @@ class StagedModule(dspy.Module):
 
     def load_state(self, state: Any, **options: Any) -> None:
         """As DSPy's; a state that was saved before decoding was a setting sets none."""
-        unset = {name: {} for name, parameter in self.named_parameters() if isinstance(parameter, Decoding)}
+        unset: dict[str, Any] = {
+            name: {} for name, parameter in self.named_parameters() if isinstance(parameter, Decoding)
+        }
         super().load_state(unset | dict(state), **options)
 
 

@@ -1,0 +1,77 @@
+"""Every experiment file against a mock server: an estimate first, then a table without a gap, then nothing left to ask.
+
+Sets that are not on this machine are replaced by made-up ones of the same shape (`made_sets`).
+"""
+
+import json
+import random
+from collections.abc import Iterator, Mapping
+from math import fsum
+from pathlib import Path
+from typing import Any
+
+import pytest
+from judges import MARKS, made_up
+from made_sets import made_set
+
+from dicast.experiments import Experiment, shipped_experiments
+from dicast.testing import MockServer
+from dicast.workflows.experiment_lines import check_addresses
+from dicast.workflows.experiment_sets import find_sets
+from dicast.workflows.experiments import experiment
+
+LIMIT = 6
+EXPERIMENTS = {each.name: each for each in shipped_experiments()}
+
+
+def noise_of(body: Mapping[str, Any]) -> random.Random:
+    return random.Random(json.dumps([body["messages"], body.get("seed")]))
+
+
+def answer(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """A made-up value of the form that is asked for; None where probabilities are read."""
+    form = body.get("response_format", {}).get("json_schema", {}).get("schema")
+    value: Mapping[str, Any] | None = made_up(form, noise_of(body)) if form else None
+    return value
+
+
+def token_probabilities(body: Mapping[str, Any]) -> Mapping[str, float]:
+    noise = noise_of(body)
+    masses = {mark: noise.random() for mark in MARKS}
+    return {mark: mass / fsum(masses.values()) for mark, mass in masses.items()}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[MockServer]:
+    with MockServer(answer=answer, token_probabilities=token_probabilities) as server:
+        yield server
+
+
+def made_sets(chosen: Experiment, folder: Path) -> dict[str, str]:
+    """A made-up file for each set that is not on this machine."""
+    _, missing = find_sets(chosen, None, {})
+    return {lacking.name: str(made_set(chosen, lacking.name, folder)) for lacking in missing}
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_an_experiment_is_estimated_run_and_complete(name: str, server: MockServer, tmp_path: Path) -> None:
+    chosen, before = EXPERIMENTS[name], len(server.requests)
+    options: dict[str, Any] = {"lm": server.model_string(), "out": tmp_path / "out", "limit": LIMIT}
+    options["cases"] = made_sets(chosen, tmp_path)
+    planned = experiment(name, dry_run=True, **options)
+    assert planned.status == "dry run"
+    assert planned.estimate.cases
+    assert len(server.requests) == before
+    result = experiment(name, **options)
+    assert (result.status, result.message, result.missing) == ("complete", "", ())
+    lines = {(line.cell, line.address) for line in result.lines}
+    assert lines == {(cell.title, spec.name) for cell in chosen.cells for spec in cell.measures}
+    check_addresses(result.lines)
+    gaps = {(line.cell, line.measure): line.note for line in result.lines if line.ours is None}
+    assert gaps == {}
+    asked = len(server.requests)
+    assert (planned.estimate.calls or 0) > 0 or asked == before
+    again = experiment(name, **options)
+    assert len(server.requests) == asked
+    assert again.lines == result.lines
+    assert {path.name for path in (tmp_path / "out").iterdir()} >= {"experiment.json", "table.md"}
