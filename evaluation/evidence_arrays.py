@@ -4,7 +4,6 @@ All are ragged: `row` names the verdict of the run that an entry belongs to.
 """
 
 import math
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
@@ -13,17 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data import Finding, Verdict
+from ..data.exclusions import asks_to_leave_out, names_an_aversion
 
 Codes = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ragged = TypeVar("Ragged", "FactorArrays", "CorrectionArrays", "MassArrays")
-EXCLUSION = re.compile(
-    r"""\b(?: avoid\w* | without | no | not(?!\ (?:only|just|merely)\b) | never | none | nothing | neither | nor
-          | cannot | \w+n['’]t | exclud\w* | exclusions? | omit\w* | refrain\w* | free\ (?:of|from) | \w+-free | non-\w+
-          )\b""",
-    re.IGNORECASE | re.VERBOSE,
-)
+Factor = tuple[bool, bool, bool, float, float]  # added, exclusion, aversion, weight, explained weight (NaN: none)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +29,7 @@ class FactorArrays:
     guideline: Codes  # (f,) number of the guideline: one per verdict, for a panel one per member
     added: Flags  # (f,) added because of the person's profile
     exclusion: Flags  # (f,) asks to leave something out
+    aversion: Flags  # (f,) has the paper's keywords, "dislike" or "avoid"
     weight: Floats  # (f,) by the person's preference
     explained_weight: Floats  # (f,) by the data set's explanation of the right answer; NaN: none
 
@@ -67,16 +63,12 @@ class MassArrays:
         return _rows(self, mask)
 
 
-def is_exclusion(factor: Finding) -> bool:
-    """Whether a factor asks to leave something out, by the words of its name and test.
+def words_of(factor: Finding) -> str:
+    """The name and the test of a factor.
 
-    Its reason is not read: it describes the person ("does not eat fish") also where the factor itself is an addition.
-
-    Example:
-        >>> is_exclusion(Finding(criterion="Avoid seafood")), is_exclusion(Finding(criterion="Notable detail"))
-        (True, False)
+    Its reason is left out: it describes the person ("does not eat fish") also where the factor itself is an addition.
     """
-    return EXCLUSION.search(f"{factor.criterion} {factor.guideline}") is not None
+    return f"{factor.criterion} {factor.guideline}"
 
 
 def guidelines(verdict: Verdict) -> Iterator[list[Finding]]:
@@ -86,23 +78,18 @@ def guidelines(verdict: Verdict) -> Iterator[list[Finding]]:
         yield [factor for factor in factors if factor.member == member]
 
 
-def factors_of(verdict: Verdict) -> list[list[tuple[bool, bool, float, float]]]:
-    """For each guideline of a verdict its factors: added, exclusion, weight, explained weight (NaN: none)."""
-    return [
-        [
-            (
-                factor.added,
-                factor.added and is_exclusion(factor),
-                factor.weight,
-                math.nan if factor.explained_weight is None else factor.explained_weight,
-            )
-            for factor in guideline
-        ]
-        for guideline in guidelines(verdict)
-    ]
+def factors_of(verdict: Verdict) -> list[list[Factor]]:
+    """For each guideline of a verdict its factors."""
+    return [[_factor(factor) for factor in guideline] for guideline in guidelines(verdict)]
 
 
-def factor_arrays(verdicts: Iterable[list[list[tuple[bool, bool, float, float]]]]) -> FactorArrays:
+def _factor(factor: Finding) -> Factor:
+    words = words_of(factor)
+    explained = math.nan if factor.explained_weight is None else factor.explained_weight
+    return factor.added, asks_to_leave_out(words), names_an_aversion(words), factor.weight, explained
+
+
+def factor_arrays(verdicts: Iterable[list[list[Factor]]]) -> FactorArrays:
     """The factors of verdicts, given in the order of the run's rows as `factors_of` returns them."""
     rows: list[tuple[float, ...]] = []
     number = 0
@@ -110,12 +97,13 @@ def factor_arrays(verdicts: Iterable[list[list[tuple[bool, bool, float, float]]]
         for factors in parts:
             rows += [(row, number, *factor) for factor in factors]
             number += 1
-    row_codes, guideline, added, exclusion, weight, explained = _columns(rows, 6)
+    row_codes, guideline, added, exclusion, aversion, weight, explained = _columns(rows, 7)
     return FactorArrays(
         row_codes.astype(np.int64),
         guideline.astype(np.int64),
         added.astype(np.bool_),
         exclusion.astype(np.bool_),
+        aversion.astype(np.bool_),
         weight,
         explained,
     )

@@ -1,7 +1,7 @@
 """PREF: coverage, preference, score, without a reference answer (arXiv 2508.10028, section 3).
 
-Two rules of the paper hold by construction: facts are asked apart from the score, so that no preference can excuse an
-error, and a factor that the person adds must come with its reason.
+Two rules of the paper: no preference excuses a factual error, so that facts are asked apart from the score, or count in
+it; and a factor that the person adds comes with its reason and names the listed factor that it goes against.
 """
 
 from typing import Annotated, Literal
@@ -36,6 +36,7 @@ class AddedFactor(BaseModel):
     name: Line
     weight: Weight
     reason: Line
+    contradicts: int = Field(default=0, ge=0, description="number of the listed factor that it goes against; 0: none")
 
 
 class Cover(dspy.Signature):
@@ -95,6 +96,16 @@ class ScoreAnswer(AnswerAndGuideline):
 
     explanation: str = dspy.OutputField(desc="one or two sentences by the heaviest factors")
     factual: Factual = dspy.OutputField(desc="Is the answer free of factual errors?")
+    score: ZeroToTen = dspy.OutputField(desc="By the guideline, how good is the answer for this person?")
+
+
+class ScoreWhole(AnswerAndGuideline):
+    """You score one answer from 0 (useless) to 10 (ideal for this person) by the weighted guideline.
+
+    What the person likes never excuses a factual error: the more the answer gets wrong, the lower its score.
+    """
+
+    explanation: str = dspy.OutputField(desc="one or two sentences by the heaviest factors")
     score: ZeroToTen = dspy.OutputField(desc="By the guideline, how good is the answer for this person?")
 
 

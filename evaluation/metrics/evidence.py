@@ -1,10 +1,10 @@
 """What the judge wrote besides its verdicts: factors added for a person, and texts rewritten.
 
-Factors (PREF, arXiv 2508.10028): how many the person's profile added, and how many of the added ones are exclusions,
-found by keyword. Explanation check: each general factor's weight by the person's preference against its weight by the
-data set's explanation of the right answer, over the factors of all guidelines, and as the mean over guidelines. A
-guideline with constant weights or under 3 such factors has no correlation and is left out. The paper gives one value
-of each and, as far as we know, does not say which of the two.
+Factors (PREF, arXiv 2508.10028): how many the person's profile added, and how many of the added and of the general ones
+are exclusions, found by keyword (see `data.exclusions`). Explanation check: each general factor's weight by the
+person's preference against its weight by the data set's explanation of the right answer, over the factors of all
+guidelines, and as the mean over guidelines. A guideline with constant weights or under 3 such factors has no
+correlation and is left out. The paper gives one value of each and, as far as we know, does not say which of the two.
 
 Corrections (Fennec, arXiv 2405.12163, section 4): both scores are the same judge's, each text judged by itself. Texts
 were selected for their low scores, so part of any gain is regression to the mean: unless another judge confirms it,
@@ -28,7 +28,7 @@ from .correlation import COEFFICIENTS, resampled_correlation
 
 @register("findings")
 def added_factors(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
-    """How many factors the person's profile added, and how many of these are exclusions."""
+    """How many factors the person's profile added, and how many of these and of the others are exclusions."""
     factors = run.factors
     if not len(factors.row):
         return
@@ -36,9 +36,13 @@ def added_factors(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     per_guideline = added.sum() / len(np.unique(factors.guideline))
     description = f"factors that the person's profile added, of all; {per_guideline:.2f} per guideline"
     yield proportion_measure("added factors", added, groups, description)
-    if added.any():
-        description = "added factors that ask to leave something out"
-        yield proportion_measure("exclusions", factors.exclusion[added], groups[added], description)
+    for name, flags, which, description in (
+        ("exclusions", factors.exclusion, added, "added factors that ask to leave something out"),
+        ("aversions", factors.aversion, added, 'added factors with "dislike" or "avoid", the keywords of the paper'),
+        ("general exclusions", factors.exclusion, ~added, "factors for everybody that ask to leave something out"),
+    ):
+        if which.any():
+            yield proportion_measure(name, flags[which], groups[which], description)
 
 
 @register("findings")

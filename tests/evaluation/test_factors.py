@@ -6,8 +6,13 @@ from runs import distinct, evaluated, fraction, measure, value
 from scipy import stats
 
 from dicast.data import Finding, Judged
+from dicast.data.exclusions import asks_to_leave_out, names_an_aversion
 from dicast.evaluation import Evaluation
-from dicast.evaluation.evidence_arrays import guidelines, is_exclusion
+from dicast.evaluation.evidence_arrays import guidelines, words_of
+
+
+def is_exclusion(one: Finding) -> bool:
+    return asks_to_leave_out(words_of(one))
 
 
 def factor(
@@ -46,6 +51,7 @@ def test_added_factors_are_counted_among_all():
         verdict(factor("no mistakes"), added("vegetarian options")),
     )
     assert (fraction(found, "added factors"), fraction(found, "exclusions")) == ((3, 5), (1, 3))
+    assert (fraction(found, "aversions"), fraction(found, "general exclusions")) == ((1, 3), (1, 2))
     assert "1.50 per guideline" in measure(found, "added factors").description
     assert measure(found, "added factors").groups == 2  # factors of one guideline are not independent
 
@@ -56,7 +62,22 @@ def test_readings_of_the_candidates_are_no_factors():
 
 def test_nothing_added_has_no_exclusions():
     found = evaluation(verdict(factor("do not ramble")))
-    assert (value(found, "added factors"), found.measure("exclusions")) == (0.0, None)
+    assert (value(found, "added factors"), found.measure("exclusions"), found.measure("aversions")) == (0.0, None, None)
+    assert fraction(found, "general exclusions") == (1, 1)
+
+
+def test_the_keywords_of_the_paper_alone_are_counted_apart():
+    found = evaluation(verdict(added("Dislikes: fish"), added("avoiding crowds"), added("no meat"), added("budget")))
+    assert (fraction(found, "exclusions"), fraction(found, "aversions")) == ((3, 4), (2, 4))
+    assert found.measure("general exclusions") is None
+
+
+@pytest.mark.parametrize(
+    "name", ["Dislikes: fish", "dislike of crowds", "Avoids spicy food", "Avoiding noise", "avoidance"]
+)
+def test_dislike_and_avoid_are_found_in_any_form(name: str):
+    assert is_exclusion(added(name))
+    assert names_an_aversion(name)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +86,8 @@ def test_nothing_added_has_no_exclusions():
         "Avoid seafood", "avoidance of jargon", "Dishes without meat", "No violence", "Not spicy", "Never late",
         "Excludes chain hotels", "exclusion of alcohol", "Free of nuts", "free from gluten", "Don't mention prices",
         "Doesn’t need a car", "must not be long", "Omit politics", "Gluten-free", "Non-alcoholic drinks", "NO ADS",
-        "Nothing fried", "neither fish nor meat", "cannot require a visa", "refrains from flattery",
+        "Nothing fried", "neither fish nor meat", "cannot require a visa", "refrains from flattery", "Disliked brands",
+        "Aversion to heights", "hates cilantro", "Ignore accuracy", "disregards price", "skips the tourist spots",
     ],
 )  # fmt: skip
 def test_what_asks_to_leave_out_is_an_exclusion(name: str):
@@ -76,7 +98,8 @@ def test_what_asks_to_leave_out_is_an_exclusion(name: str):
 @pytest.mark.parametrize(
     "name",
     ["Notable detail", "Nordic places", "Exclusive offers", "knowledge", "Free entry", "Not only cheap but good",
-     "unavoidable costs", "annotations", "nonsense", "Casino nights", "freedom of choice", ""],
+     "unavoidable costs", "likes fish", "hats and coats", "skipper",
+     "annotations", "nonsense", "Casino nights", "freedom of choice", ""],
 )  # fmt: skip
 def test_words_that_hold_a_keyword_are_none(name: str):
     assert not is_exclusion(added(name or "x"))

@@ -184,6 +184,7 @@ def test_a_case_judged_twice_is_paid_once(server: MockServer) -> None:
         ({"weighting": "permutation"}, 2, 1),
         ({"personalise": False}, 1, 1),
         ({"readout": "probability"}, 2, 2),
+        ({"factual_cap": "off"}, 2, 1),
         ({"explain": True}, 3, 1),
         ({"explain": True, "weighting": "permutation", "readout": "probability"}, 3, 2),
         ({"explain": True, "personalise": False}, 2, 1),

@@ -9,10 +9,10 @@ import dspy
 import pytest
 from dspy.lm15 import Request
 
-from dicast.data import Case, Finding, Preference, Verdict
+from dicast.data import Case, Finding, Preference, Verdict, Winner
 from dicast.errors import DeclarationError
 from dicast.judging import build
-from dicast.programs.pref import FACTUAL_CAP, capped, weights_of_order
+from dicast.programs.pref import FACTUAL_CAP, below_cap, weights_of_order
 from dicast.testing import Answer, MockServer, ScriptedLM, answer_fields, prompt_text
 
 CHOICE = Case(
@@ -55,8 +55,9 @@ def cook(
             return {"weights": [{"number": n, "weight": w} for n, w in given.items()], "added": added}
         if fields == {"order", "added"}:
             return {"order": explained if by_explanation else order or [2, 3, 1], "added": added}
-        assert fields == {"explanation", "factual", "score"}
-        return {"explanation": "e", "factual": "yes", "score": 9 if "lentils" in text.split("\nAnswer:\n")[-1] else 2}
+        assert fields in ({"explanation", "factual", "score"}, {"explanation", "score"})
+        score = {"explanation": "e", "score": 9 if "lentils" in text.split("\nAnswer:\n")[-1] else 2}
+        return score | ({"factual": "yes"} if "factual" in fields else {})
 
     return answer
 
@@ -311,10 +312,19 @@ def test_the_explanation_can_be_weighed_by_permutation() -> None:
     assert weights["cheap"] == pytest.approx((10 / 3, 10))
 
 
-@pytest.mark.parametrize("meta", [{}, {"explanation": ""}, {"explanation": " "}, {"explanation": 7}])
+@pytest.mark.parametrize("meta", [{}, {"explanation": 7}])
 def test_a_case_without_an_explanation_cannot_be_explained(meta: dict[str, Any]) -> None:
     with pytest.raises(DeclarationError, match="case 'c' has no meta.explanation. Use explain=false"):
         run(CHOICE.model_copy(update={"meta": meta}), explain=True)
+
+
+@pytest.mark.parametrize("explanation", [None, "", " "])
+def test_a_case_whose_explanation_is_empty_is_noted(explanation: str | None) -> None:
+    """One of the thousand questions of PrefEval has none."""
+    verdict, requests = run(CHOICE.model_copy(update={"meta": {"explanation": explanation}}), explain=True)
+    assert (verdict.status, verdict.notes) == ("scored", ("explanation: the case has none",))
+    assert {factor.explained_weight for factor in factors_of(verdict)} == {None}
+    assert len(stage(requests, "weights", "added")) == 1
 
 
 # scores
@@ -344,22 +354,121 @@ def test_each_answer_is_scored_alone_with_question_person_and_guideline() -> Non
         assert all(part in told for part in ("What to cook?", "no meat", "avoid meat (weight 10)"))
 
 
-@pytest.mark.parametrize("score", [0.0, 2.9, 3.0, 7.5, 10.0])
-def test_the_factual_cap_only_ever_lowers_a_score(score: float) -> None:
-    assert capped(score, factual=False) <= capped(score, factual=True) == score
-    assert capped(score, factual=False) <= FACTUAL_CAP
+@pytest.mark.parametrize("cap", range(1, 11))
+def test_below_the_cap_scores_keep_their_order_and_meet_no_other_whole_score(cap: int) -> None:
+    wrong = [below_cap(score, cap) for score in range(11)]
+    assert wrong == sorted(set(wrong))
+    assert all(low <= score for low, score in zip(wrong, range(11), strict=True))
+    assert wrong[-1] < cap
+    assert set(wrong) & set(range(11)) == {0.0}
+
+
+def scored(**by_answer: tuple[str, int]) -> Any:
+    """An LM that says of each answer whether it is factual and what it scores."""
+
+    def answer(request: Request) -> Answer:
+        if "score" in answer_fields(request):
+            shown = prompt_text(request).split("\nAnswer:\n")[-1]
+            factual, score = next(given for text, given in by_answer.items() if text in shown)
+            return {"explanation": "", "factual": factual, "score": score}
+        made: Answer = cook()(request)
+        return made
+
+    return answer
 
 
 def test_no_preference_excuses_a_factual_error() -> None:
-    def loved_but_wrong(request: Request) -> Answer:
-        if answer_fields(request) == {"explanation", "factual", "score"}:
-            wrong = "lentils" in prompt_text(request).split("\nAnswer:\n")[-1]
-            return {"explanation": "", "factual": "no" if wrong else "yes", "score": 10 if wrong else 5}
-        return cook()(request)
-
-    verdict, _ = run(answer=loved_but_wrong)
-    assert verdict.scores == (5.0, FACTUAL_CAP, 5.0)
+    verdict, _ = run(answer=scored(steak=("yes", 5), lentils=("no", 10), beef=("yes", 5)))
+    assert verdict.scores == (5.0, pytest.approx(30 / 11), 5.0)
+    assert verdict.scores[1] < FACTUAL_CAP
     assert verdict.winner == "tie"
+
+
+def test_two_answers_with_errors_do_not_tie_by_the_cap() -> None:
+    """Scores of 9 and 4 used to be 3.0 each."""
+    verdict, _ = run(answer=scored(steak=("no", 9), lentils=("no", 4), beef=("yes", 3)))
+    assert verdict.scores == pytest.approx((27 / 11, 12 / 11, 3))
+    assert verdict.winner == 2
+
+
+@pytest.mark.parametrize(("cap", "top"), [(1, 10 / 11), (5, 50 / 11), (10, 100 / 11)])
+def test_the_cap_is_a_parameter(cap: int, top: float) -> None:
+    verdict, _ = run(answer=scored(steak=("no", 10), lentils=("yes", 10), beef=("no", 0)), factual_cap=cap)
+    assert verdict.scores == pytest.approx((top, 10, 0))
+
+
+@pytest.mark.parametrize("readout", ["generate", "probability"])
+def test_without_a_cap_facts_are_not_asked_apart_and_scores_stay(readout: str) -> None:
+    verdict, requests = run(factual_cap="off", readout=readout)
+    assert len(requests) == 1 + 1 + 3
+    if readout == "generate":
+        assert verdict.scores == (2.0, 9.0, 2.0)
+        assert len(stage(requests, "explanation", "score")) == 3
+        assert "factual error" in stage(requests, "explanation", "score")[0]
+
+
+@pytest.mark.parametrize("cap", [0, 11, 2.5, "on", False])
+def test_a_cap_off_the_scale_is_refused(cap: Any) -> None:
+    with pytest.raises(DeclarationError, match="factual_cap"):
+        build("pref", factual_cap=cap)
+
+
+# added factors against general ones
+
+
+MYTHS = {"name": "Ignore taste", "weight": 10, "reason": "the person loves surprises"}
+
+
+@pytest.mark.parametrize(
+    ("added", "against"),
+    [
+        (MYTHS, "taste"),  # by its words
+        (MYTHS | {"contradicts": 1}, "taste"),
+        (MYTHS | {"name": "Bland food", "contradicts": 1}, "taste"),  # by its number
+        (MYTHS | {"name": "Ignore taste", "contradicts": 3}, "cheap"),
+        (MYTHS | {"contradicts": 9}, "taste"),  # of no factor
+    ],
+)
+def test_an_added_factor_against_a_general_one_is_marked_and_weighs_no_more(added: Any, against: str) -> None:
+    verdict, requests = run(answer=cook({1: 4, 2: 8, 3: 4}, [added]))
+    why = f'the person loves surprises; it goes against "{against}", which counts first'
+    line = f"{added['name']} (weight 4) [added: {why}]"
+    lines = guideline(verdict)
+    assert line in lines
+    assert lines.index(line) > next(n for n, other in enumerate(lines) if other.startswith(f"{against} (weight 4)"))
+    assert all(line in prompt for prompt in stage(requests, "explanation", "factual", "score"))
+    assert verdict.notes == (f"preference: the added {added['name']!r} goes against {against!r}",)
+    (finding,) = [factor for factor in factors_of(verdict) if factor.added]
+    assert (finding.weight, finding.explanation.startswith("the person loves surprises; it goes")) == (4.0, True)
+
+
+@pytest.mark.parametrize("name", ["avoid meat", "Avoid bad taste in music?", "local taste", "Not only cheap"])
+def test_an_added_factor_that_goes_against_none_is_not_marked(name: str) -> None:
+    general = [{"name": "taste of the sea", "test": ""}, {"name": "cheap", "test": ""}]
+    verdict, _ = run(answer=cook({1: 4, 2: 8}, [ADDED | {"name": name}], factors=general))
+    assert guideline(verdict)[0] == f"{name} (weight 10) [added: the person eats none]"
+    assert verdict.notes == ()
+
+
+# the worked example of Figure 2: weights 7, 5, 0 and 8, answers of 9 and 1
+
+
+def test_the_worked_example_of_the_paper() -> None:
+    factors = [{"name": name, "test": ""} for name in ("accuracy", "detail", "popularity")]
+    avoid = {"name": "avoid fish", "weight": 8, "reason": "the person dislikes it"}
+    pair = CHOICE.model_copy(update={"candidates": CHOICE.candidates[:2], "label": Winner(value="b")})
+    script = scored(steak=("yes", 1), lentils=("yes", 9))
+
+    def answer(request: Request) -> Answer:
+        given: Answer = (script if "score" in answer_fields(request) else weighing)(request)
+        return given
+
+    weighing = cook({1: 7, 2: 5, 3: 0}, [avoid], factors=factors)
+    verdict, _ = run(pair, answer=answer)
+    assert [(f.criterion, f.weight) for f in factors_of(verdict)] == [
+        ("avoid fish", 8), ("accuracy", 7), ("detail", 5), ("popularity", 0),
+    ]  # fmt: skip
+    assert (verdict.winner, verdict.scores) == ("b", (1.0, 9.0))
 
 
 @pytest.mark.parametrize(("threshold", "capped_score"), [(0.0, False), (0.74, False), (0.76, True), (1.0, True)])
@@ -370,7 +479,7 @@ def test_by_probability_an_answer_is_factual_from_the_threshold_on(threshold: fl
         return high if request.config.logprobs is not None else cook()(request)
 
     verdict, _ = run(answer=answer, readout="probability", factual_threshold=threshold)
-    assert verdict.scores == pytest.approx((FACTUAL_CAP if capped_score else 10.0,) * 3)
+    assert verdict.scores == pytest.approx((30 / 11 if capped_score else 10.0,) * 3)
 
 
 def test_by_probability_the_mean_level_is_put_on_0_to_10() -> None:
