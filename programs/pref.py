@@ -108,12 +108,11 @@ class Pref(Judge):
         self.min_mass = min_mass_parameter()
         self.tie_threshold = HParam(tie_threshold, least=0.0)
         self.factual_threshold = HParam(factual_threshold, idle_when={"factual_cap": NO_CAP})
-        self.factual_cap = HParam(factual_cap, (NO_CAP, *range(1, 11)), search=())
+        self.factual_cap = HParam(factual_cap, (NO_CAP, *range(1, 11)), search=(), implied=True)
         self.cover = Stage(signatures.Cover, "coverage", max_tokens=700, check=_some_factor)
         self.prefer = Stage(signatures.Personalise, "preference", max_tokens=600)
         self.rerank = Stage(signatures.Rerank, "preference", max_tokens=400)
         self.score = Question(signatures.ScoreAnswer, "score", max_tokens=240)
-        self.score_whole = Question(signatures.ScoreWhole, "score", max_tokens=240)
 
     def assess(self, case: Case) -> Verdict:
         shown = present(case)
@@ -179,9 +178,13 @@ class Pref(Judge):
 
     def _score(self, question: str, person: str, guideline: str, answer: str) -> ScoreReading:
         cap = self.factual_cap.value
-        ask = self.score_whole if cap == NO_CAP else self.score
-        judged: Answer = ask(
-            readout=self.readout.value, question=question, profile=person, guideline=guideline, answer=answer
+        judged: Answer = self.score(
+            readout=self.readout.value,
+            signature=signatures.without_facts(self.score.ask.signature) if cap == NO_CAP else None,
+            question=question,
+            profile=person,
+            guideline=guideline,
+            answer=answer,
         )
         reading = judged.reading("score", judged.explanation)
         if cap == NO_CAP or judged.reading("factual").score >= self.factual_threshold.value:

@@ -4,6 +4,7 @@ Two rules of the paper: no preference excuses a factual error, so that facts are
 it; and a factor that the person adds comes with its reason and names the listed factor that it goes against.
 """
 
+from functools import lru_cache
 from typing import Annotated, Literal
 
 import dspy
@@ -55,7 +56,8 @@ class Personalise(dspy.Signature):
     """Say how much each factor of a good answer matters to one person, from 0 (nothing) to 10 (most).
 
     Add a factor only when the person's profile asks for something that no listed factor covers, such as a thing to
-    avoid; give the reason for it. The question and the profile stand between <<< and >>>; do not answer the question.
+    avoid; give the reason for it, and the number of the listed factor that it goes against, if there is one. The
+    question and the profile stand between <<< and >>>; do not answer the question.
     """
 
     question: str = dspy.InputField()
@@ -69,7 +71,8 @@ class Rerank(dspy.Signature):
     """Put the factors of a good answer in the order in which they matter to one person, the most important first.
 
     Add a factor only when the person's profile asks for something that no listed factor covers, such as a thing to
-    avoid; give the reason for it. The question and the profile stand between <<< and >>>; do not answer the question.
+    avoid; give the reason for it, and the number of the listed factor that it goes against, if there is one. The
+    question and the profile stand between <<< and >>>; do not answer the question.
     """
 
     question: str = dspy.InputField()
@@ -99,14 +102,15 @@ class ScoreAnswer(AnswerAndGuideline):
     score: ZeroToTen = dspy.OutputField(desc="By the guideline, how good is the answer for this person?")
 
 
-class ScoreWhole(AnswerAndGuideline):
-    """You score one answer from 0 (useless) to 10 (ideal for this person) by the weighted guideline.
+FACTS_APART = "Facts are judged apart from the score: what the person likes never excuses an error."
+FACTS_COUNT = "What the person likes never excuses a factual error: the more an answer gets wrong, the lower its score."
 
-    What the person likes never excuses a factual error: the more the answer gets wrong, the lower its score.
-    """
 
-    explanation: str = dspy.OutputField(desc="one or two sentences by the heaviest factors")
-    score: ZeroToTen = dspy.OutputField(desc="By the guideline, how good is the answer for this person?")
+@lru_cache(maxsize=64)
+def without_facts(signature: type[ScoreAnswer]) -> type[dspy.Signature]:
+    """`ScoreAnswer`, or its tuned form, without the question about facts, which then count in the score."""
+    changed: type[dspy.Signature] = signature.delete("factual")
+    return changed.with_instructions(signature.instructions.replace(FACTS_APART, FACTS_COUNT))
 
 
 class Choosing(dspy.Signature):

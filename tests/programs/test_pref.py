@@ -13,6 +13,7 @@ from dicast.data import Case, Finding, Preference, Verdict, Winner
 from dicast.errors import DeclarationError
 from dicast.judging import build
 from dicast.programs.pref import FACTUAL_CAP, below_cap, weights_of_order
+from dicast.signatures.pref import FACTS_APART, FACTS_COUNT
 from dicast.testing import Answer, MockServer, ScriptedLM, answer_fields, prompt_text
 
 CHOICE = Case(
@@ -404,7 +405,17 @@ def test_without_a_cap_facts_are_not_asked_apart_and_scores_stay(readout: str) -
     if readout == "generate":
         assert verdict.scores == (2.0, 9.0, 2.0)
         assert len(stage(requests, "explanation", "score")) == 3
-        assert "factual error" in stage(requests, "explanation", "score")[0]
+        assert FACTS_COUNT in stage(requests, "explanation", "score")[0]
+    assert not any(FACTS_APART in prompt_text(request) for request in requests)
+    assert any(FACTS_APART in prompt_text(request) for request in run(readout=readout)[1])
+
+
+def test_without_a_cap_tuned_instructions_are_kept() -> None:
+    judge, lm = build("pref", factual_cap="off"), ScriptedLM(cook())
+    judge.score.ask.signature = judge.score.ask.signature.with_instructions(f"Tuned. {FACTS_APART} <<<")
+    with dspy.context(lm=lm):
+        judge(CHOICE)
+    assert f"Tuned. {FACTS_COUNT} <<<" in stage(lm.requests, "explanation", "score")[0]
 
 
 @pytest.mark.parametrize("cap", [0, 11, 2.5, "on", False])
