@@ -112,7 +112,7 @@ def run_experiment(name: str, models: tuple[str, ...], as_json: bool, cases: dic
       dicast experiment run fennec-table-3 --lm openai/gpt-4o-mini --limit 50 --seed 1
       dicast experiment run mine.yaml --lm openai/gpt-4o-mini --lm anthropic/claude-haiku-4-5
     """
-    from ..workflows.experiment_lines import check_addresses
+    from ..workflows.experiment_lines import check_lines
     from ..workflows.experiments import experiment
     from . import render
     from .interrupt import stop_on_interrupt
@@ -128,5 +128,5 @@ def run_experiment(name: str, models: tuple[str, ...], as_json: bool, cases: dic
     if result.status == "budget":
         output.error(f"dicast: {result.message} The same command continues where it stopped.")
     if result.status == "complete":
-        check_addresses(result.lines)
+        check_lines(result.lines)
     return EXIT[result.status]

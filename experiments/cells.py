@@ -16,7 +16,7 @@ from ..errors import DeclarationError
 from .spec import ExperimentFile, ExperimentRun, MeasureSpec, Measuring, Value
 
 OF_JUDGE = ("judge", "samples", "pool")
-OF_SETS = ("aspect", "no_ties", "no_refusals", "max_chars", "not_by", "scale")
+OF_SETS = ("aspect", "no_ties", "refusals", "not_by", "max_chars", "scale")
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,8 @@ def near_names(evaluation: Evaluation, address: str) -> list[str]:
     names = [measure.name for measure in _measures(evaluation)]
     head = address.partition("[")[0]
     close = get_close_matches(address, names, n=MOST_NEAR) or get_close_matches(head, names, n=MOST_NEAR)
-    return close or get_close_matches(head.partition(".")[0], list(Evaluation.model_fields), n=1)
+    is_path = "." in address or "[" in address
+    return close or (get_close_matches(head.partition(".")[0], list(Evaluation.model_fields), n=1) if is_path else [])
 
 
 def _measures(evaluation: Evaluation) -> Iterator[Measure]:

@@ -1,6 +1,7 @@
 """What an experiment will cost, before a model is asked: its judges judge a few cases by a stand-in that is counted."""
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from ..data import Case, Usage
@@ -12,7 +13,10 @@ from ..engines.prices import price_of
 from ..errors import DicastError
 from ..experiments.results import CostEstimate
 from ..judging import FittedJudge, Judge
+from .case_filters import default_refusals
+from .case_source import COUNT_UP_TO, filtered_for
 from .experiment_plan import PlannedRun
+from .experiment_sets import CaseSample
 from .judge_spec import JudgeSpec
 
 CASES = 3  # of each run that the stand-in is asked about
@@ -42,17 +46,15 @@ def estimate(runs: Sequence[PlannedRun], notes: Sequence[str] = ()) -> CostEstim
 
 
 def _of_run(run: PlannedRun) -> CostEstimate:
-    chosen = sample(run.source.cases(), run.sample.limit, run.sample.seed, limit_groups=run.sample.limit_groups)
-    first: list[Case] = []
-    total = 0
-    for case in chosen:
-        total += 1
-        first += [case] if len(first) < CASES else []
+    judge = _unbound(run.judge)
+    first, total = _cases(filtered_for(run.source, default_refusals(judge)), run.sample)
     done = _done(run)
-    left = max(0, total - done)
-    stages, problem = _stages(run.judge, first)
-    share = left / len(first) if first else 0.0
+    stages, problem = _stages(judge, first)
+    left = None if total is None else max(0, total - done)
+    share = left / len(first) if left and first else 0.0
     usage = sum(stages.values(), Usage())
+    if left is None:
+        return CostEstimate(runs=1, cases=None, done=done, calls=None, prompt_tokens=None, completion_tokens=None)
     return CostEstimate(
         runs=1,
         cases=total,
@@ -61,13 +63,24 @@ def _of_run(run: PlannedRun) -> CostEstimate:
         prompt_tokens=round(share * usage.prompt_tokens),
         completion_tokens=round(share * usage.completion_tokens),
         cost=_cost(run.judge, stages, share),
-        notes=(f"{run.title}: the stand-in's answers do not pass ({problem}), so calls may be missing",)
-        if problem
-        else (),
+        notes=(f"{run.title}: not every call was counted ({problem})",) if problem else (),
     )
 
 
-def _stages(spec: JudgeSpec, cases: Sequence[Case]) -> tuple[Mapping[str, Usage], str]:
+def _cases(source: Any, chosen: CaseSample) -> tuple[list[Case], int | None]:
+    """The first cases that are judged, and the number of all; None where counting would take long."""
+    path = source.path()
+    if path is None or (path.is_file() and path.stat().st_size > COUNT_UP_TO):
+        return [*islice(source.cases(), CASES)], chosen.limit
+    first: list[Case] = []
+    total = 0
+    for case in sample(source.cases(), chosen.limit, chosen.seed, limit_groups=chosen.limit_groups):
+        total += 1
+        first += [case] if len(first) < CASES else []
+    return first, total
+
+
+def _stages(judge: Judge, cases: Sequence[Case]) -> tuple[Mapping[str, Usage], str]:
     """What each stage would spend on these cases, and why a verdict is missing."""
     import dspy
 
@@ -75,7 +88,6 @@ def _stages(spec: JudgeSpec, cases: Sequence[Case]) -> tuple[Mapping[str, Usage]
 
     ledger, problem = Ledger(), ""
     with dspy.context(lm=StandInLM()), charge_to(ledger):
-        judge = _unbound(spec)
         if isinstance(judge, FittedJudge):
             judge = judge.fit(cases)
         for case in cases:

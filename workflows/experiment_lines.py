@@ -17,15 +17,20 @@ from .experiment_plan import PlannedCell, PlannedRun
 from .run_results import open_run
 
 NOT_RUN = "not run yet"
+FAILED = "failed"
+UNSCORED = "no case was scored"
 UNDEFINED = "not defined on these cases"
 
 
-def result_lines(cells: Sequence[PlannedCell], missing: Sequence[MissingSet], folder: Path) -> Iterator[ResultLine]:
+def result_lines(
+    cells: Sequence[PlannedCell], missing: Sequence[MissingSet], folder: Path, failures: Mapping[Path, str]
+) -> Iterator[ResultLine]:
     """The lines of all cells in their order.
 
     Args:
         missing: the sets that are not on this machine.
         folder: of the experiment; run folders are named below it.
+        failures: run folder: why it could not be judged.
     """
     get = {lacking.name: lacking.get for lacking in missing}
     evaluations = _Evaluations()
@@ -37,7 +42,10 @@ def result_lines(cells: Sequence[PlannedCell], missing: Sequence[MissingSet], fo
                 measure=spec.shown, address=spec.name, unit=spec.unit,
                 folders=tuple(str(run.folder.relative_to(folder)) for run in planned.runs),
             )  # fmt: skip
-            if cell.set in get:
+            failed = [failures[run.folder] for run in planned.runs if run.folder in failures]
+            if failed:
+                yield from _unrun(cell, spec, base, f"{FAILED}: {failed[0]}")
+            elif cell.set in get:
                 yield from _unrun(cell, spec, base, f"not run: get {cell.set} from {get[cell.set]}")
             else:
                 yield from _lines(planned, spec, base, evaluations)
@@ -74,6 +82,10 @@ def _lines(
     known = [evaluation for evaluation in computed if evaluation is not None]
     if not known:
         yield from _unrun(planned.cell, spec, base, NOT_RUN)
+        return
+    if not any(evaluation.scored for evaluation in known):
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in known[0].unscored.items())
+        yield from _unrun(planned.cell, spec, base, f"{UNSCORED}: {reasons}")
         return
     named: dict[str, list[Measure]] = {}
     for evaluation in known:
@@ -123,15 +135,20 @@ def mean_of_runs(figures: Sequence[Measure]) -> Measure:
     )
 
 
-def check_addresses(lines: Sequence[ResultLine]) -> None:
-    """Raises RunError for a measure that no run of an experiment has, if any was run."""
+def check_lines(lines: Sequence[ResultLine]) -> None:
+    """Raises RunError for a run that failed, a measure that no run has, or where nothing was scored."""
+    failed = [line for line in lines if line.note.startswith(FAILED)]
+    if failed:
+        raise RunError(f"{failed[0].cell}: {failed[0].note.removeprefix(FAILED + ': ')} The other runs are complete.")
     measured = {line.address for line in lines if line.ours is not None}
-    for line in lines:
+    for line in sorted(lines, key=lambda line: "near:" not in line.note):
         if line.address not in measured and line.note.startswith(UNDEFINED):
             raise RunError(
                 f"measure {line.address!r}: {line.note}. Correct the experiment, or give more cases; what is judged is "
                 "kept."
             )
+    if not measured and (unscored := [line for line in lines if line.note.startswith(UNSCORED)]):
+        raise RunError(f"{unscored[0].cell}: {unscored[0].note}. dicast evaluate of its run folder says more.")
 
 
 def _unrun(cell: Cell, spec: MeasureSpec, base: ResultLine, note: str) -> Iterator[ResultLine]:

@@ -8,12 +8,15 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from ..catalog import DATA_SETS
 from ..data.rows import parse_scale
 from ..errors import DataError, DeclarationError
 from ..experiments import Experiment
 from ..experiments.results import MissingSet
 from ..experiments.spec import ExperimentSet
+from ..parsing import explain
 from ..preparation.registry import build_preparation
 from .case_source import CaseSource
 from .preparations import prepare
@@ -142,15 +145,17 @@ def with_options(source: CaseSource, options: Mapping[str, Any], who: str) -> Ca
     """The source with options that a file declares; `scale` is written as in 1..5.
 
     Raises:
-        DeclarationError: an option that no source has, or a wrong scale.
+        DeclarationError: an option that no source has, or a value that it cannot take.
     """
     if unknown := [name for name in options if name not in OPTIONS]:
         raise DeclarationError(f"{who}: there is no option {unknown[0]!r}. {_near(unknown[0], list(OPTIONS))}")
     try:
         scale = {"scale": parse_scale(str(options["scale"]))} if "scale" in options else {}
+        return TypeAdapter(CaseSource).validate_python({**source.__dict__, **options, **scale})
+    except ValidationError as error:
+        raise DeclarationError(f"{who}: {explain(error)}") from None
     except ValueError as error:
         raise DeclarationError(f"{who}: scale {error}.") from None
-    return CaseSource(**{**source.__dict__, **options, **scale})
 
 
 def _source(

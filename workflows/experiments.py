@@ -2,14 +2,14 @@
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..data import Judged
 from ..engines.jsonl import write_whole
 from ..engines.ledger import Budget, Ledger, charge_to
-from ..errors import DataError, DeclarationError
+from ..errors import DataError, DeclarationError, ModelError
 from ..experiments import Experiment, find_experiment
 from ..experiments.results import CostEstimate, ExperimentResult, MissingSet, Status
 from ..pages import experiment_html, experiment_markdown
@@ -26,7 +26,6 @@ from .runs import run
 
 FOLDER = Path("runs") / "experiments"  # of all experiments, below the working folder
 RESULT, TABLE = "experiment.json", "table.md"
-DRY_RUN: tuple[Status, str] = ("dry run", "")  # how an estimate ends
 
 
 class OfWhole(Progress):
@@ -62,6 +61,20 @@ class _Plan:
     cells: Sequence[PlannedCell]
     missing: Sequence[MissingSet]
     estimated: CostEstimate
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How the runs of an experiment ended.
+
+    Attributes:
+        message: why they ended, if they are not complete.
+        failures: run folder: why it could not be judged.
+    """
+
+    status: Status
+    message: str = ""
+    failures: Mapping[Path, str] = field(default_factory=dict)
 
 
 def experiment(
@@ -117,8 +130,8 @@ def experiment(
     private_folder(folder)
     with charge_to(ledger):
         planned = _planned(chosen, folder, sample, sets, missing, models, dry_run, progress, stop, options)
-        status, message = DRY_RUN if dry_run else _run_all(planned, progress, stop, options)
-    result = _result(planned, status, message, ledger)
+        ended = Ended("dry run") if dry_run else _run_all(planned, progress, stop, options)
+    result = _result(planned, ended, ledger)
     if not dry_run:
         _write(result, folder, progress)
     return result
@@ -144,20 +157,26 @@ def _planned(
     return _Plan(chosen, folder, sample, cells, missing, estimate(distinct_runs(cells), prepared.notes))
 
 
-def _run_all(
-    planned: _Plan, progress: Progress, stop: threading.Event, options: Mapping[str, Any]
-) -> tuple[Status, str]:
-    """Judge what is left of every run, in order: how it ended, and why."""
+def _run_all(planned: _Plan, progress: Progress, stop: threading.Event, options: Mapping[str, Any]) -> Ended:
+    """Judge what is left of every run, in order; a run of wrong settings or cases does not keep the others back."""
     progress.step("estimate", planned.estimated.words)
     progress.start(planned.estimated.cases, planned.estimated.done)
+    failures: dict[Path, str] = {}
     for planned_run in distinct_runs(planned.cells):
         if stop.is_set():
-            return "stopped", ""
+            return Ended("stopped", failures=failures)
         progress.step("run", planned_run.title)
-        done = _run(planned_run, progress, stop, options)
+        try:
+            done = _run(planned_run, progress, stop, options)
+        except ModelError:  # it would fail in every run
+            raise
+        except DeclarationError as error:
+            failures[planned_run.folder] = str(error)
+            progress.notice(f"{planned_run.title}: {error}")
+            continue
         if done.status is not None and done.status != "complete":
-            return done.status, done.message
-    return "complete", ""
+            return Ended(done.status, done.message, failures)
+    return Ended("complete", failures=failures)
 
 
 def _run(planned: PlannedRun, progress: Progress, stop: threading.Event, options: Mapping[str, Any]) -> Any:
@@ -174,20 +193,20 @@ def _run(planned: PlannedRun, progress: Progress, stop: threading.Event, options
     )
 
 
-def _result(planned: _Plan, status: Status, message: str, ledger: Ledger) -> ExperimentResult:
+def _result(planned: _Plan, ended: Ended, ledger: Ledger) -> ExperimentResult:
     content, cells = planned.experiment.content, planned.cells
     return ExperimentResult(
         name=planned.experiment.name,
         title=content.title,
         place=planned.experiment.place,
         source=content.source,
-        status=status,
-        message=message,
+        status=ended.status,
+        message=ended.message,
         models=tuple(dict.fromkeys(cell.model for cell in cells if cell.model)),
         limit=planned.sample.limit,
         limit_groups=planned.sample.limit_groups,
         seed=planned.sample.seed,
-        lines=tuple(result_lines(cells, planned.missing, planned.folder)),
+        lines=tuple(result_lines(cells, planned.missing, planned.folder, ended.failures)),
         missing=tuple(planned.missing),
         differs=content.differs,
         not_at_hand=content.not_at_hand,
