@@ -57,9 +57,11 @@ def proportion_measure(
     return to_measure(name, estimate, description, note, null_value=null_value, is_proportion=True)
 
 
-def mean_proportion_measure(name: str, proportions: ArrayLike, groups: Groups, description: str) -> Measure:
+def mean_proportion_measure(
+    name: str, proportions: ArrayLike, groups: Groups, description: str, note: str = ""
+) -> Measure:
     """The mean of (n,) proportions, one per case."""
-    return to_measure(name, clip_interval(mean(proportions, groups), 0, 1), description, is_proportion=True)
+    return to_measure(name, clip_interval(mean(proportions, groups), 0, 1), description, note, is_proportion=True)
 
 
 def with_few_groups_warning(measure: Measure) -> Measure:

@@ -44,20 +44,31 @@ def human_ceiling(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
 
 
 def _third_person(run: RunArrays) -> Iterator[Measure]:
-    """Annotators who judge for somebody else (arXiv 2406.11657), where the label is not just their majority."""
+    """Annotators who judge for somebody else (arXiv 2406.11657), where the label is not just their majority: how often
+    two of them agree, and how often one of them, and their majority, names the label of the person."""
     voted = annotators.majority(run.votes, len(run.labels))
     known = (run.human >= 0) & (voted >= 0)
     correct = voted[known] == run.human[known]
     if not known.any() or correct.all():
         return
-    average, deviation = annotators.drawn_agreement(correct)
-    note = f"1,000 samples of 30: mean {average:.3f}, sd {deviation:.3f}"
+    pairs = annotators.pairwise_agreement(run.votes)
+    note = f"1,000 draws of 30 cases: {_spread(annotators.drawn_agreement(run.votes))}"
+    description = "two annotators who judge for somebody else agree"
+    yield mean_proportion_measure("third-person agreement", pairs, run.group, description, note)
+    singles = annotators.single_accuracy(run.votes, run.human)
+    description = "one annotator who judges for somebody else names the label"
+    yield mean_proportion_measure("third-person annotator", singles, run.group, description)
+    note = f"1,000 samples of 30 cases, with replacement: {_spread(annotators.drawn_accuracy(correct))}"
     if not np.isnan(run.vote_certainty).all():
         certainty = annotators.majority_certainty(run.votes[known], run.vote_certainty[known])
         note += f"; mean certainty of the majority {np.nanmean(certainty):.2f}"
     estimate = proportion(correct, run.group[known])
     description = "the majority of annotators who judge for somebody else equals the label"
     yield to_measure("third-person majority", estimate, description, note, is_proportion=True)
+
+
+def _spread(drawn: tuple[float, float]) -> str:
+    return "mean {:.3f}, sd {:.3f}".format(*drawn)
 
 
 @register("people")

@@ -159,6 +159,13 @@ def test_third_persons_are_told_where_the_label_is_not_their_majority() -> None:
     assert third is not None
     assert third.value == 0.5
     assert "mean certainty of the majority 0.80" in third.note
+    single = found.measure("third-person annotator")
+    assert single is not None
+    assert single.value == pytest.approx((1 / 3 + 2 / 3) / 2)  # one of three says b, two of three say a
+    agreement = found.measure("third-person agreement")
+    assert agreement is not None
+    assert agreement.value == pytest.approx(1 / 3)  # a and a, of three pairs
+    assert agreement.note.startswith("1,000 draws of 30 cases: mean 0.3")
     same = told([pair("1", "a", "a", votes=votes)])
     assert same.measure("third-person majority") is None
 

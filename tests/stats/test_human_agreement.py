@@ -15,6 +15,7 @@ from dicast.errors import DataError
 from dicast.stats.agreement import krippendorff_alpha
 from dicast.stats.human_agreement import (
     against_others,
+    drawn_accuracy,
     drawn_agreement,
     fleiss_kappa,
     leave_one_out,
@@ -22,6 +23,7 @@ from dicast.stats.human_agreement import (
     majority,
     majority_certainty,
     pairwise_agreement,
+    single_accuracy,
 )
 
 NAN = math.nan
@@ -287,29 +289,77 @@ def test_nobody_rated_and_nothing_is_paired() -> None:
 # annotators drawn
 
 
+def pairs_that_agree(agreeing: int, n: int) -> NDArray[np.int64]:
+    """Two annotators of n items, who agree on the first ones."""
+    return np.array([[0, 0] if item < agreeing else [0, 1] for item in range(n)])
+
+
+@pytest.mark.parametrize(("agreeing", "n"), [(12, 60), (60, 100), (597, 1000)])
+def test_drawn_agreement_is_a_share_of_items_drawn_without_replacement(agreeing: int, n: int) -> None:
+    mean, deviation = drawn_agreement(pairs_that_agree(agreeing, n), samples=20_000)
+    p = agreeing / n
+    assert mean == pytest.approx(p, abs=0.003)  # four standard errors
+    assert deviation == pytest.approx(math.sqrt(p * (1 - p) / 30 * (n - 30) / (n - 1)), rel=0.03)  # hypergeometric
+
+
+def test_all_of_few_items_are_drawn_each_time() -> None:
+    assert drawn_agreement(pairs_that_agree(18, 30)) == (pytest.approx(0.6), pytest.approx(0.0))
+    assert drawn_agreement(pairs_that_agree(3, 12)) == (pytest.approx(0.25), pytest.approx(0.0))
+
+
+def test_the_published_agreement_of_annotators_is_that_of_two_of_them() -> None:
+    # arXiv 2406.11657: 1,000 draws of 30 have a mean of .597 and a deviation of .087; three annotators an item. Whether
+    # their majority names the label, 190 of 300 items, would give .633.
+    random = np.random.default_rng(1)
+    votes = (random.random((300, 3)) < 0.28).astype(int)  # two of three agree with probability .28^2 + .72^2 = .597
+    mean, deviation = drawn_agreement(votes)
+    assert mean == pytest.approx(pairwise_agreement(votes).mean(), abs=0.012)
+    assert mean == pytest.approx(0.597, abs=0.04)
+    assert deviation == pytest.approx(0.087, abs=0.006)
+
+
+def test_drawn_agreement_does_not_depend_on_the_order_of_annotators_or_the_names_of_labels() -> None:
+    votes = votes_of_people(3)
+    renamed = np.where(votes < 0, -1, 2 - votes)
+    assert drawn_agreement(votes[:, ::-1]) == drawn_agreement(votes) == drawn_agreement(renamed)
+
+
+def test_items_with_one_vote_are_not_drawn() -> None:
+    votes = np.array([[0, 0], [1, 1], [0, -1], [-1, -1]])
+    assert drawn_agreement(votes) == (1.0, 0.0)
+    assert all(map(math.isnan, drawn_agreement(votes[2:])))
+
+
+def test_a_single_annotator_is_right_as_often_as_the_votes_are() -> None:
+    votes = np.array([[0, 0, 1], [1, -1, -1], [0, 1, -1], [-1, -1, -1]])
+    rates = single_accuracy(votes, np.array([0, 0, -1, 0]))
+    assert rates[:2].tolist() == [pytest.approx(2 / 3), 0.0]
+    assert np.isnan(rates[2:]).all()
+
+
+def test_not_one_label_an_item_is_refused() -> None:
+    with pytest.raises(DataError, match="single_accuracy: .* labels for 2 items"):
+        single_accuracy(np.zeros((2, 3)), np.zeros(3))
+
+
 @pytest.mark.parametrize("p", [0.2, 0.597, 0.9])
-def test_drawn_agreement_is_a_binomial_share(p: float) -> None:
+def test_drawn_accuracy_is_a_binomial_share(p: float) -> None:
     correct = np.arange(1000) < 1000 * p
-    mean, deviation = drawn_agreement(correct, samples=20_000)
+    mean, deviation = drawn_accuracy(correct, samples=20_000)
     assert mean == pytest.approx(p, abs=0.003)  # four standard errors
     assert deviation == pytest.approx(math.sqrt(p * (1 - p) / 30), rel=0.03)
 
 
-def test_the_published_spread_of_annotators_is_that_of_thirty_draws() -> None:
-    # arXiv 2406.11657: 1,000 draws of 30 have a mean of .597 and a deviation of .087; sqrt(.597 * .403 / 30) is .0896
-    mean, deviation = drawn_agreement(np.arange(1000) < 597)
-    assert mean == pytest.approx(0.597, abs=0.012)
-    assert deviation == pytest.approx(0.087, abs=0.006)
-
-
 def test_a_seed_gives_the_same_draws() -> None:
     correct = np.arange(50) % 3 == 0
-    assert drawn_agreement(correct, seed=4) == drawn_agreement(correct, seed=4) != drawn_agreement(correct, seed=5)
+    assert drawn_accuracy(correct, seed=4) == drawn_accuracy(correct, seed=4) != drawn_accuracy(correct, seed=5)
+    votes = votes_of_people(1)
+    assert drawn_agreement(votes, seed=4) == drawn_agreement(votes, seed=4) != drawn_agreement(votes, seed=5)
 
 
 def test_annotators_that_are_always_right_have_no_spread() -> None:
-    assert drawn_agreement(np.ones(7)) == (1.0, 0.0)
+    assert drawn_accuracy(np.ones(7)) == (1.0, 0.0)
 
 
-def test_nobody_drawn_from_has_no_agreement() -> None:
-    assert all(map(math.isnan, drawn_agreement(np.array([]))))
+def test_nobody_drawn_from_has_no_accuracy() -> None:
+    assert all(map(math.isnan, drawn_accuracy(np.array([]))))
