@@ -1,6 +1,5 @@
 """How the converted rows of a public set (rows.py) become cases, by their kind."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
@@ -22,6 +21,7 @@ from ..data.case import (
 from ..data.rows import Row
 from ..errors import DataError
 from ..parsing import explain
+from .personas import demographics, people_by_question, persona
 
 Convert = Callable[[Row], list[Case]]
 
@@ -44,7 +44,7 @@ def cases(
     convert = KINDS[kind]
     if kind == "persona_pairwise":
         rows = list(rows)
-        convert = partial(_persona_pairwise, people=_people_by_question(rows))
+        convert = partial(_persona_pairwise, people=people_by_question(rows))
     for row in rows:
         try:
             if row["kind"] != kind:
@@ -167,10 +167,10 @@ def _persona_pairwise(row: Row, people: dict[str, str] | None = None) -> list[Ca
         id=row["id"],
         query=question,
         candidates=_pair(row),
-        profile=persona(row["persona"]),
+        profile=Persona(features=row["features"]) if "features" in row else persona(row["persona"]),
         label=_winner(row["label"]),
-        group=digest(_demographics(row["persona"]) or (people or {}).get(question) or question),
-        meta={**row["meta"], "persona_sets": dict(row["persona"])},
+        group=digest(row.get("group") or demographics(row["persona"]) or (people or {}).get(question) or question),
+        meta={**row["meta"], **({"persona_sets": dict(row["persona"])} if "persona" in row else {})},
     )
     return [case]
 
@@ -183,43 +183,3 @@ KINDS: dict[str, Convert] = {
     "profile_pairwise": _profile_pairwise,
     "persona_pairwise": _persona_pairwise,
 }
-
-# The sentences of dong-river/Personalized-Judge, utils.py. "The person is" opens four of them, so order matters.
-SENTENCE = re.compile(
-    r"The person is born in (?P<birth_country>.+) and currently lives in (?P<residence_country>.+)"
-    r"|The person is (?P<age>\d.+) years old"
-    r"|The person is (?P<gender>(?:fe)?male|non-binary.*)"
-    r"|The person is (?P<employment>.+)"
-    r"|The person's highest education level is (?P<education>.+)"
-    r"|The person's marital status is (?P<marital_status>.+)"
-    r"|Racially, The person is (?P<ethnicity>.+)"
-    r"|(?:Religiously, The person is|The person has) (?P<religion>.+)"
-)
-
-
-def persona(sets: dict[str, str]) -> Persona:
-    """The persona behind feature-set texts: the full text (else what the parts say) and every named feature.
-
-    Example:
-        >>> persona({"least_imp_feature": "The person is 35-44 years old."}).features
-        {'age': '35-44'}
-    """
-    text = sets.get("all_features") or " ".join(dict.fromkeys(sets.values()))
-    said = (part for part in (text, *sets.values()) for part in part.rstrip(".").split(". "))
-    matches = (SENTENCE.fullmatch(sentence) for sentence in said)
-    named = {name: value for match in matches if match for name, value in match.groupdict().items() if value}
-    return Persona(features=named, text=text)
-
-
-def _demographics(sets: dict[str, str]) -> str:
-    """Education, ethnicity and countries: in both all_features and key_features, so one person has one text."""
-    features = persona(sets).features
-    names = ("education", "ethnicity", "birth_country", "residence_country")
-    return "|".join(features.get(name, "") for name in names) if names[-1] in features else ""
-
-
-def _people_by_question(rows: Iterable[Row]) -> dict[str, str]:
-    """Question -> demographics of who asked it: the group of rows that name only the least important feature."""
-    questions = ((row.get("question"), row.get("persona")) for row in rows)
-    known = ((question, _demographics(sets)) for question, sets in questions if question and isinstance(sets, dict))
-    return {question: person for question, person in known if person}

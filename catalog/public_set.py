@@ -47,7 +47,8 @@ class PublicSet:
         name: what `--cases` takes.
         title: one line for `dicast data list`.
         kind: of its rows: pairwise, pointwise, choice, profile, profile_pairwise or persona_pairwise (converters.py).
-        size: rows that the original gives; a pointwise row gives one case for each aspect.
+        size: rows that the original gives; a pointwise row gives one case for each aspect. None: not known, of an
+            original that the authors of this package do not have.
         labels: one sentence: whether people gave the labels, and how many.
         licence: as its source states it.
         citation: the paper, to read.
@@ -69,7 +70,7 @@ class PublicSet:
     name: str
     title: str
     kind: str
-    size: int
+    size: int | None
     labels: str
     licence: str
     citation: str

@@ -6,7 +6,8 @@
                       earlier_conversation: [{role, content}] that is the profile, and not the preference
     profile           reviewer, reviews: [{text, review, score, title}], text, review, score, scale
     profile_pairwise  reviewer, comparisons: [{response_a, response_b, label}], response_a, response_b, label, aspect
-    persona_pairwise  persona: {name of a feature set: text}, question, response_a, response_b, label
+    persona_pairwise  persona: {name of a feature set: text}, or features: {name: value}; perhaps group; question,
+                      response_a, response_b, label
 
 `meta` holds the rest. Every original is read into this form first, so each kind has one way into a Case
 (converters.py).

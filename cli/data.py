@@ -31,7 +31,8 @@ def list_sets(as_json: bool) -> None:
         return
     for entry in DATA_SETS:
         path = _path(entry.name)
-        text = f"{entry.title}: {entry.size:,} {entry.kind} rows"
+        rows = "rows" if entry.size is None else f"{entry.size:,} {entry.kind} rows"
+        text = f"{entry.title}: {rows}"
         stored = (f", stored in {path}" if path else "", "green")
         render.console.print(render.heading(entry.name, text).append(*stored))
         about = f"judged as: {entry.task}" + (f", by {', '.join(entry.aspects)}" if entry.aspects else "")

@@ -5,8 +5,8 @@ from typing import Any
 from ..public_set import PublicSet, pinned_files, register
 from ..rows import Paths, Rows, jsonl, sha256_hex
 
-# In this order, for a pair keeps the order in which its first run showed it. Three more runs (all features by gpt-4o,
-# gpt-3.5-turbo and llama3-70b) could not be had; they would add pairs.
+# In this order, for a pair keeps the order in which its first run showed it. The repository has three more runs (all
+# features by gpt-4o, gpt-3.5-turbo and llama3-70b), which would add pairs; they are not part of this set.
 PRISM = """
 8d23a0d16c48edec5b0026b694fd25f1c5f38f73d5a30ac4f32a3aacd3716077  prism_all_features_command-r-plus.jsonl
 ae4b7f50b60e070c95019cc9e8f904a972339d8d141fba2568678dffda3285ea  prism_all_features_key_features_command-r-plus.jsonl

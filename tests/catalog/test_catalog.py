@@ -448,6 +448,110 @@ def test_prism_merges_runs_and_leaves_out_gold_ties(tmp_path: Path) -> None:
     assert row["persona"] == {"all_features": ALL_FEATURES, "key_features": KEY_FEATURES}
 
 
+def run_of(prompt: str, **more: str) -> dict[str, str]:
+    return {"prompt": prompt, "ground_truth": "B", "user_info": "The person is in the 30-49 age group.", **more}
+
+
+def test_pr_pairs_are_cut_out_of_the_prompt_with_the_right_person(tmp_path: Path) -> None:
+    pairs = (
+        "[Question-Answer Pair A]\nQuestion: q1\nAnswer: a1\n\n\n[Question-Answer Pair B]\nQuestion: q2\nAnswer: a2\n"
+    )
+    person = "The person is 31 years old. The person is male. The person is living at Zurich, Switzerland. The person is single."
+    prompt = f"Choose.\n\n[User Profile]\n{person}\n\n{pairs}\n\n[Answer]\n[["
+    (row,) = rows_of("personalized-pr", written(tmp_path / "ap.jsonl", run_of(prompt)))
+    assert (row["question"], row["response_a"], row["response_b"]) == (
+        "",
+        "Question: q1\nAnswer: a1",
+        "Question: q2\nAnswer: a2",
+    )
+    (case,) = cases([row], "persona_pairwise", source="pr")
+    assert isinstance(case.profile, Persona)
+    assert case.profile.features == {
+        "age": "31",
+        "gender": "male",
+        "residence": "Zurich, Switzerland",
+        "marital_status": "single",
+    }
+    assert case.label == Winner(value="b")
+
+
+def test_a_prompt_of_another_form_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"a prompt without '\[User Profile\]'"):
+        rows_of("personalized-pr", written(tmp_path / "ap.jsonl", run_of("Choose.")))
+
+
+def test_ec_merges_runs_and_has_the_ties_of_those_that_allow_them(tmp_path: Path) -> None:
+    run = {"article": "news", "asst_A": "x", "asst_B": "y", "ground_truth": "A", "user_info": "The person is female."}
+    first = written(tmp_path / "ec.jsonl", run)
+    turned = run | {"asst_A": "y", "asst_B": "x", "ground_truth": "B"}
+    second = written(tmp_path / "ec_tie.jsonl", turned, run | {"asst_B": "z", "ground_truth": "C"})
+    made = list(cases(rows_of("personalized-ec", first, second), "persona_pairwise", source="ec"))
+    assert [(case.candidates[0].text, case.candidates[1].text) for case in made] == [("x", "y"), ("x", "z")]
+    assert [case.label and case.label.winner for case in made] == ["a", "tie"]
+    assert made[0].query == "news"
+    assert made[0].group == made[1].group
+
+
+def test_opinionqa_questions_and_answers_are_cut_out_of_the_prompt(tmp_path: Path) -> None:
+    person = (
+        "Racially, the person is white. The person lives in the south region. The person is in the 30-49 age group. "
+        "The person is a citizen of the United States. The person is married. The person follows the roman catholic "
+        "religion and attends religious services seldom. Politically, the person aligns with the democrat party and "
+        "considers themselves liberal. The person earns $30,000-$50,000 per year."
+    )
+    prompt = f"Infer.\n\n[User Profile]\n{person}\n\n[Question]\nHow safe?\n(A) Very safe\n(B) Not safe\n\n[Answer]\n("
+    (row,) = rows_of("personalized-opinionqa", written(tmp_path / "o.jsonl", run_of(prompt, user_info=person)))
+    (case,) = cases([row], "persona_pairwise", source="o")
+    assert (case.query, [candidate.text for candidate in case.candidates]) == ("How safe?", ["Very safe", "Not safe"])
+    assert isinstance(case.profile, Persona)
+    assert case.profile.features == {
+        "ethnicity": "white",
+        "region": "south",
+        "age": "30-49",
+        "citizenship": "a citizen of the United States",
+        "marital_status": "married",
+        "religion": "roman catholic",
+        "religious_services": "seldom",
+        "party": "democrat",
+        "ideology": "liberal",
+        "income": "$30,000-$50,000",
+    }
+
+
+def prism_ties(tmp_path: Path, scores: list[float], texts: list[str] | None = None) -> list[Case]:
+    person = {"user_id": "u1", "age": "25-34", "gender": "Prefer not to say", "ethnicity": {"simplified": "White"}}
+    person |= {"location": {"birth_country": "Chile", "reside_country": "Peru"}, "religion": None}
+    texts = texts or [f"answer {n}" for n in range(len(scores))]
+    said = [
+        {"interaction_id": "int1", "user_id": "u1", "turn": 0, "user_prompt": "q", "conversation_type": "unguided"}
+        | {"model_name": f"m{n}", "score": score, "model_response": text}
+        for n, (score, text) in enumerate(zip(scores, texts, strict=True))
+    ]
+    later = said[0] | {"turn": 1, "model_response": "a second turn", "score": 100}
+    files = written(tmp_path / "survey.jsonl", person), written(tmp_path / "utterances.jsonl", *said, later)
+    return list(cases(rows_of("prism-ties", *files), "persona_pairwise", source="p"))
+
+
+@pytest.mark.parametrize(("scores", "is_tie"), [((50, 59), True), ((50, 60), False), ((60, 50), False), ((7, 7), True)])
+def test_prism_answers_less_than_ten_points_apart_are_a_tie_with_their_own_texts(
+    tmp_path: Path, scores: tuple[float, float], is_tie: bool
+) -> None:
+    (case,) = prism_ties(tmp_path, list(scores))
+    best = max(range(2), key=lambda n: scores[n])
+    assert {candidate.text for candidate in case.candidates} == {"answer 0", "answer 1"}
+    assert {candidate.system for candidate in case.candidates} == {"m0", "m1"}
+    winner = "tie" if is_tie else "ab"[[c.text for c in case.candidates].index(f"answer {best}")]
+    assert case.label == Winner(value=winner)
+    assert case.profile == Persona(
+        features={"age": "25-34", "ethnicity": "White", "birth_country": "Chile", "residence_country": "Peru"}
+    )
+
+
+def test_prism_pairs_have_the_best_of_the_answers_that_the_filter_leaves(tmp_path: Path) -> None:
+    (case,) = prism_ties(tmp_path, [90, 10, 40, 99], ["best", "worst", "mean", "As an AI, no."])
+    assert "best" in {candidate.text for candidate in case.candidates}
+
+
 # the catalogue
 
 
@@ -456,8 +560,12 @@ def test_every_set_can_be_converted() -> None:
     assert {entry.kind for entry in DATA_SETS} == set(KINDS)
 
 
+UNPINNED = {"personalized-opinionqa", "prism-ties"}  # files that a user brings
+
+
 def test_every_file_is_pinned_and_no_pickle() -> None:
-    files = [file for entry in DATA_SETS for file in entry.files]
+    files = [file for entry in DATA_SETS for file in entry.files if entry.name not in UNPINNED]
+    assert all("Not pinned by digest" in " ".join(DATA_SETS.find(name).cautions) for name in UNPINNED)
     assert all(len(file.commit) == 40 and file.sha256 and len(file.sha256) == 64 for file in files)
     assert not [file.path for file in files if file.path.endswith((".pkl", ".pickle"))]
 
@@ -755,6 +863,8 @@ def test_every_row_of_a_set_becomes_a_case(name: str) -> None:
         ("llmbar-manual", {"a": 22, "b": 24}),
         ("llmbar-neighbor", {"a": 75, "b": 59}),
         ("pandalm", {"a": 422, "b": 472, "tie": 105}),
+        ("personalized-ec", {"a": 254, "b": 256, "tie": 101}),
+        ("personalized-pr", {"a": 272, "b": 253}),
         ("perse-doc", {"a": 2, "b": 8}),
         ("prefeval-implicit", {"0": 262, "1": 250, "2": 245, "3": 243}),
         ("prefeval-mcq", {"0": 262, "1": 250, "2": 245, "3": 243}),
@@ -768,7 +878,15 @@ def test_label_counts_are_the_published_ones(name: str, counts: dict[str, int]) 
 
 @pytest.mark.parametrize(
     ("name", "share"),
-    [("autoj", 0.718), ("faireval", 0.591), ("llmbar-gptinst", 0.130), ("pandalm", 0.672), ("prism", 0.655)],
+    [
+        ("autoj", 0.718),
+        ("faireval", 0.591),
+        ("llmbar-gptinst", 0.130),
+        ("pandalm", 0.672),
+        ("prism", 0.655),
+        ("personalized-ec", 0.522),
+        ("personalized-pr", 0.057),
+    ],
 )
 def test_longer_wins_as_often_as_the_caution_says(name: str, share: float) -> None:
     assert longer_wins(whole(name)) == pytest.approx(share, abs=5e-4)
