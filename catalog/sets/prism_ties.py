@@ -2,8 +2,8 @@
 
 The runs that the paper's authors released show, where the gold is a tie, the responses of the question before: 902
 records of 389 questions. The right texts cannot be recovered from the release. Of 320 of these questions other records
-have responses, but a tied response is less than 10 points below the best, so that no other run pairs the two, and nothing
-says which one it was. A copy of PRISM has all responses with their scores.
+have responses, but a tied response is less than 10 points below the best, so that no other run pairs the two, and
+nothing says which one it was. A copy of PRISM has all responses with their scores.
 """
 
 import random
@@ -83,7 +83,7 @@ register(
             SourceFile("HannahRoseKirk/prism-alignment", name, "main", url=URL + name)
             for name in ("survey.jsonl", "utterances.jsonl")
         ),
-        citation="Kirk et al. 2024, PRISM (NeurIPS), arXiv 2404.16019; rule of pairs: Dong et al. 2024, arXiv 2406.11657",
+        citation="Kirk et al. 2024, PRISM (NeurIPS), arXiv 2404.16019; pairs: Dong et al. 2024, arXiv 2406.11657",
         read_original=read_prism_ties,
         cautions=(
             "Made from your copy of PRISM by the paper's rule, but with draws of our own: not the paper's very pairs.",

@@ -456,7 +456,8 @@ def test_pr_pairs_are_cut_out_of_the_prompt_with_the_right_person(tmp_path: Path
     pairs = (
         "[Question-Answer Pair A]\nQuestion: q1\nAnswer: a1\n\n\n[Question-Answer Pair B]\nQuestion: q2\nAnswer: a2\n"
     )
-    person = "The person is 31 years old. The person is male. The person is living at Zurich, Switzerland. The person is single."
+    person = "The person is 31 years old. The person is male. The person is living at Zurich, Switzerland."
+    person += " The person is single."
     prompt = f"Choose.\n\n[User Profile]\n{person}\n\n{pairs}\n\n[Answer]\n[["
     (row,) = rows_of("personalized-pr", written(tmp_path / "ap.jsonl", run_of(prompt)))
     assert (row["question"], row["response_a"], row["response_b"]) == (
