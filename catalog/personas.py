@@ -1,6 +1,6 @@
 """Personas in sentences, as the runs of dong-river/Personalized-Judge hold them, parsed into named features.
 
-Each of its sets has sentences of its own: PRISM in utils.py, PR (Public Reddit) in ap.py, EC (empathic conversations)
+Each of its sets has other sentences: PRISM in utils.py, PR (Public Reddit) in ap.py, EC (empathic conversations)
 in ec.py, OpinionQA in opinionqa.py. "The person is" opens many of them, so the order of the patterns matters.
 """
 

@@ -67,10 +67,10 @@ def _runs(paths: Paths) -> Rows:
 
 def _between(text: str, start: str, end: str) -> tuple[str, str]:
     """The text between two marks, and what follows the second."""
-    _, found, rest = text.partition(start) if start else ("", "-", text)
+    _, opened, rest = text.partition(start) if start else ("", "-", text)
     inner, closed, rest = rest.partition(end)
-    if not found or not closed:
-        raise DataError(f"a prompt without {(end if found else start).strip()!r}. Take the file of the repository.")
+    if not opened or not closed:
+        raise DataError(f"a prompt without {(end if opened else start).strip()!r}. Take the file of the repository.")
     return inner, rest
 
 

@@ -86,7 +86,7 @@ register(
         citation="Kirk et al. 2024, PRISM (NeurIPS), arXiv 2404.16019; pairs: Dong et al. 2024, arXiv 2406.11657",
         read_original=read_prism_ties,
         cautions=(
-            "Made from your copy of PRISM by the paper's rule, but with draws of our own: not the paper's very pairs.",
+            "Made from your copy of PRISM by the paper's rule, but with other draws: not the paper's very pairs.",
             "Not pinned by digest, and never read whole by the authors of this package.",
             "The paper leaves out responses of the judge's own model before it pairs them; --not-by leaves out pairs.",
         ),
