@@ -1,9 +1,9 @@
 """The probability readout: a decision LM that reads next-token probabilities instead of text.
 
-Each Choice, Score or Noul field of a signature is one question and costs one token: the options are named by letters
-(digits for the levels of a score) and the probabilities of those tokens are read, whatever their case and leading
-spaces. The probability mass on the options is reported as `coverage`. Works with every server that returns
-log-probabilities. The implicit score of arXiv 2304.00723 and the weighted score of G-Eval (arXiv 2303.16634) are this.
+Each Choice, Score or Noul field of a signature is one question and costs one token (two where 10 is a level): the
+options are named by letters, the levels of a score by the numbers that they are, and the probabilities of those tokens
+are read, whatever their case and leading spaces. The probability mass on the options is reported as `coverage`. Works
+with every server that returns log-probabilities. The implicit score of arXiv 2304.00723 and the weighted score of G-Eval (arXiv 2303.16634) are this.
 """
 
 import math
@@ -22,6 +22,7 @@ from .reply import NO_PROBABILITIES
 TOP = 20  # alternatives asked for; 20 is the most that OpenAI's API gives
 SHOWN = 3  # of the most probable tokens, to say what a model gave in place of the options
 YES, NO = ("Yes", "YES", "yes"), ("No", "NO", "no")  # arXiv 2304.00723, section 3.1; with or without a space before
+TEN = "10"  # one token of some models; others write 1, then 0
 DECORATION = string.whitespace + "()[]{}*\"'`.:,Ġ▁"
 
 
@@ -49,7 +50,7 @@ class ProbabilityLM(BaseLM):
             model=self.inner.model,
             system=str(state["instructions"]),
             messages=tuple(_messages(state, question, marks, options)),
-            config=Config(max_tokens=1, temperature=0.0, logprobs=TOP),
+            config=Config(max_tokens=len(max(marks, key=len)), temperature=0.0, logprobs=TOP),
         )
         response = self.inner(request)
         distribution, coverage = read_options(response, marks)
@@ -98,16 +99,16 @@ def yes_no_mass(words: Sequence[tuple[int, str, float]], top: int = TOP) -> tupl
 
 
 def options_of(question: Mapping[str, Any]) -> tuple[Sequence[str], dict[str, Any]]:
-    """The marks (A, B, ... or 1, 2, ...) and the options with their descriptions, in order.
+    """The marks (A, B, ... or 1, 2, ...; see `level_marks`) and the options with their descriptions, in order.
 
     Example:
         >>> options_of({"type": "score", "criteria": ["poor", "good"]})
-        ('12', {'0': 'poor', '1': 'good'})
+        (('1', '2'), {'0': 'poor', '1': 'good'})
     """
     criteria = question.get("criteria")
     if question["type"] == "score":
-        levels = {str(level): description for level, description in enumerate(criteria or ())}
-        return (string.digits[1 : len(levels) + 1] if len(levels) < 10 else string.digits), levels
+        levels = {str(level): _meaning(criterion) for level, criterion in enumerate(criteria or ())}
+        return level_marks(criteria or ()), levels
     if question["type"] == "noul":
         texts = criteria or {}
         options = {"true": texts.get("true") or "yes", "false": texts.get("false") or "no"}
@@ -116,11 +117,32 @@ def options_of(question: Mapping[str, Any]) -> tuple[Sequence[str], dict[str, An
     return string.ascii_uppercase[: len(options)], options
 
 
+def level_marks(criteria: Sequence[Any]) -> tuple[str, ...]:
+    """The marks of a score's levels, lowest first: the scores themselves, or letters where one is not in 0..10.
+
+    Args:
+        criteria: one for each level: a text for the scores 1, 2, ...; {"score": ..., "meaning": ...} for others.
+
+    Example:
+        >>> level_marks(["poor", "good"]), level_marks([{"score": 0, "meaning": "no"}, {"score": 1, "meaning": "yes"}])
+        (('1', '2'), ('0', '1'))
+    """
+    scores = [
+        criterion["score"] if isinstance(criterion, Mapping) else number for number, criterion in enumerate(criteria, 1)
+    ]
+    marks = map(str, scores) if all(0 <= score <= 10 for score in scores) else string.ascii_uppercase[: len(scores)]
+    return tuple(marks)
+
+
+def _meaning(criterion: Any) -> Any:
+    return criterion["meaning"] if isinstance(criterion, Mapping) else criterion
+
+
 def read_options(response: Response, marks: Sequence[str]) -> tuple[list[float], float]:
     """The distribution over the marks and the probability mass on them (`coverage`).
 
     A mark outside the returned top tokens gets the probability 0; with no mark among them the answer is uniform with
-    coverage 0.
+    coverage 0. The token 1 may begin a 10: see `_share_of_ten`.
 
     Raises:
         NoTokenProbabilities: the server returned no token probabilities.
@@ -130,22 +152,40 @@ def read_options(response: Response, marks: Sequence[str]) -> tuple[list[float],
         mark = token.strip(DECORATION).upper()
         if mark in mass:
             mass[mark] += p
+    if "1" in mass and mass.get(TEN) == 0:
+        share = _share_of_ten(response, mass)
+        mass |= {"1": mass["1"] * (1 - share), TEN: mass["1"] * share}
     coverage = min(1.0, math.fsum(mass.values()))
     if coverage <= 0:
         return [1 / len(marks)] * len(marks), 0.0
     return [p / math.fsum(mass.values()) for p in mass.values()], coverage
 
 
-def top_tokens(response: Response) -> list[tuple[str, float]]:
-    """The first token's alternatives with their probabilities, the most probable first.
+def _share_of_ten(response: Response, mass: Mapping[str, float]) -> float:
+    """The part of the probability of the token 1, in [0, 1], that belongs to 10 where 10 is no token of its own.
+
+    After a first token 1 the second one says it. After any other nothing does, and the part is that of 9 among 2 and 9:
+    a distribution over scores seldom has its peaks at both ends.
+    """
+    if response.logprobs and response.logprobs[0].token.strip(DECORATION) == "1":
+        second = top_tokens(response, 1)
+        zero = math.fsum(p for token, p in second if token.strip(DECORATION).startswith("0"))
+        return zero / math.fsum(p for _, p in second) if zero else 0.0
+    low, high = mass.get("2", 0.0), mass.get("9", 0.0)
+    return high / (low + high) if high else 0.0
+
+
+def top_tokens(response: Response, place: int = 0) -> list[tuple[str, float]]:
+    """The alternatives of the first token, or of that at another place from 0, with their probabilities, the most
+    probable first; none where the answer is shorter.
 
     Raises:
         NoTokenProbabilities: the server returned no token probabilities.
     """
     if not response.logprobs:
         raise NoTokenProbabilities(f"model {response.model!r}: {NO_PROBABILITIES}")
-    first = response.logprobs[0]
-    tokens = {token.token: token.logprob for token in (*first.top, first)}
+    listed = [token for here in response.logprobs[place : place + 1] for token in (*here.top, here)]
+    tokens = {token.token: token.logprob for token in listed}
     return sorted(((token, math.exp(logprob)) for token, logprob in tokens.items()), key=lambda pair: -pair[1])
 
 
@@ -163,7 +203,8 @@ def _question_text(question: Mapping[str, Any], marks: Sequence[str], options: M
     for mark, (option, description) in zip(marks, options.items(), strict=True):
         if description is not None or option != mark:
             lines.append(f"{mark}. {description if description is not None else option}")
-    return "\n".join([*lines, f"Answer with one {'digit' if question['type'] == 'score' else 'letter'}."])
+    kind = "number" if TEN in marks else "digit" if marks[0].isdigit() else "letter"
+    return "\n".join([*lines, f"Answer with one {kind}."])
 
 
 def _demos_text(demos: Sequence[Mapping[str, Any]]) -> str:

@@ -11,10 +11,11 @@ from typing import Any, Literal, get_args, get_origin
 from dspy.experimental import Choice, Noul, Score
 
 from ..engines.adapter import heading
+from ..engines.token_probabilities import level_marks
 from ..signatures.scales import ReadAs
 from .evidence import ScoreReading, expected_level, levels_of, rescaled
 
-MOST_LEVELS = 10  # a level is read as one digit
+MOST_LEVELS = 10  # a level is read as one number or letter
 MOST_OPTIONS = 20  # a server lists at most 20 alternatives of a token
 LABELS = {"a": "a", "b": "b", "c": "tie", "tie": "tie"}
 TIE_QUESTIONS = {"C": ", or C if both are equally good", "tie": ", or is it a tie"}
@@ -117,12 +118,17 @@ class Levels:
         """The answer as an LM would write it; a value that is no answer stays as it is."""
         answer = _most_probable(answer) if isinstance(answer, Score | Mapping) and not self.is_yes_no else answer
         if isinstance(answer, tuple):  # a level, of the decision type
-            return round(self._on_scale(answer[0] + 1))
+            return self.at(answer[0])
         answer = _value(answer)
         if self.is_yes_no:
             yes = {"A": True, "B": False}.get(answer, answer) if isinstance(answer, str) else answer
             return (self.words[yes] if self.words else yes) if isinstance(yes, bool) else answer
-        return int(answer) if isinstance(answer, str) and answer.isdigit() and self._holds(int(answer)) else answer
+        if not isinstance(answer, str):
+            return answer
+        if answer.isdigit():
+            return int(answer) if self._holds(int(answer)) else answer
+        marks = level_marks(self.decision.criteria()) if self.decision is not None else ()
+        return self.at(marks.index(answer)) if answer in marks else answer
 
     def mark(self, answer: Any) -> Any:
         """The token that stands for the answer in the probability readout."""
@@ -132,18 +138,12 @@ class Levels:
             return ("A" if yes else "B") if isinstance(yes, bool) else written
         if self.decision is None or not isinstance(written, int) or not self._holds(written):
             return written
-        count = len(self.decision.criteria())
-        level = round(rescaled(written, (self.lo, self.hi), (0, count - 1)))
-        return level_marks(count)[level]
+        marks = level_marks(self.decision.criteria())
+        return marks[round(rescaled(written, (self.lo, self.hi), (0, len(marks) - 1)))]
 
-    def of_mark(self, mark: Any) -> Any:
-        """The written answer that a mark of the probability readout stands for."""
-        if self.is_yes_no or self.decision is None:
-            return self.written(mark)
-        marks = level_marks(len(self.decision.criteria()))
-        if not isinstance(mark, str) or len(mark) != 1 or mark not in marks:
-            return self.written(mark)
-        return round(self._on_scale(marks.index(mark) + 1))
+    def at(self, level: int) -> int:
+        """The written answer of a level of the decision type, counted from 0."""
+        return round(self._on_scale(level + 1))
 
     def _holds(self, value: int) -> bool:
         return self.lo <= value <= self.hi
@@ -157,11 +157,6 @@ class Levels:
 
 
 OutputType = Options | Levels
-
-
-def level_marks(count: int) -> str:
-    """The digits that mark the levels of a Score: 1..9, or 0..9 for ten levels."""
-    return string.digits[1 : count + 1] if count < 10 else string.digits
 
 
 def is_decision(annotation: Any) -> bool:
@@ -232,9 +227,21 @@ def _levels(values: Sequence[int], names: Sequence[str], read_as: Sequence[str])
         raise ValueError(f"offers {', '.join(map(str, values))}, not consecutive whole numbers")
     if names and len(names) != len(values):
         raise ValueError(f"has {len(values)} levels, but {len(names)} are named")
+    named = tuple(names or read_as)
+    if named and len(named) != len(values):
+        return Levels(lo, hi, Score[named])
     ends = {lo: " (worst)", hi: " (best)"}
-    shown = tuple(names or read_as) or tuple(f"score {value}{ends.get(value, '')}" for value in values)
-    return Levels(lo, hi, Score[shown] if len(shown) <= MOST_LEVELS else None)
+    meanings = named or tuple(f"score {value}{ends.get(value, '')}" for value in values)
+    return Levels(lo, hi, Score[_criteria(values, meanings, bool(named))] if len(values) <= MOST_LEVELS else None)
+
+
+def _criteria(values: Sequence[int], meanings: Sequence[str], named: bool) -> tuple[Any, ...]:
+    """The criteria of levels that are the scores `values`, for `level_marks`; a letter's name begins with its score."""
+    if values[0] == 1:
+        return tuple(meanings)
+    if named and not 0 <= values[0] <= values[-1] <= 10:
+        meanings = [f"score {value}: {meaning}" for value, meaning in zip(values, meanings, strict=True)]
+    return tuple({"score": value, "meaning": meaning} for value, meaning in zip(values, meanings, strict=True))
 
 
 def _value(answer: Any) -> Any:

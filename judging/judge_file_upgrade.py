@@ -102,4 +102,13 @@ def _word(question: Question, name: str, value: Any) -> Any:
     kind = question.outputs.get(name)
     if kind is None:
         return value
-    return kind.of_mark(value) if isinstance(kind, Levels) else kind.written(value)
+    return _score(kind, value) if isinstance(kind, Levels) else kind.written(value)
+
+
+def _score(levels: Levels, token: Any) -> Any:
+    """The score that a token stands for: the digits of format 1 counted ten levels from 0, fewer from 1."""
+    if levels.is_yes_no or levels.decision is None:
+        return levels.written(token)
+    count = len(levels.decision.criteria())
+    tokens = [str(level) for level in (range(count) if count == 10 else range(1, count + 1))]
+    return levels.at(tokens.index(token)) if token in tokens else levels.written(token)

@@ -13,12 +13,9 @@ class ReadAs:
 
 LEVELS = ReadAs(("very poor", "poor", "fair", "good", "excellent"))
 STARS = ReadAs(("1 star", "2 stars", "3 stars", "4 stars", "5 stars"))
-TASTE = ReadAs((
-    "hates it", "very bad", "bad", "weak", "below average", "average", "decent", "good", "very good", "loves it",
-))  # fmt: skip
 OneToFive = Annotated[Literal[1, 2, 3, 4, 5], LEVELS]
 OneToFiveStars = Annotated[Literal[1, 2, 3, 4, 5], STARS]
-OneToTen = Annotated[Literal[1, 2, 3, 4, 5, 6, 7, 8, 9, 10], TASTE]
+OneToTen = Literal[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]  # without names: beside names, small models pass over a history
 ZeroToTen = Annotated[Literal[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], LEVELS]  # read on five levels
 
 if TYPE_CHECKING:

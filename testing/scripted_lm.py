@@ -32,7 +32,7 @@ class ScriptedLM(MeteredLM):
 
     Args:
         answer: what the model answers to a request: a text; a mapping, sent as JSON; {"token_probabilities": {token:
-            probability}}, the distribution of the one next token; or an exception, which is raised. A value answers
+            probability}}, the distribution of the next token, or a list of these, one a token; or an exception, which is raised. A value answers
             every request, a function each by its text (`prompt_text`) or expected fields (`answer_fields`). None gives
             the smallest value that the request's schema allows, or a fixed distribution where tokens are read.
         cache: whether a repeated request is answered from memory.
@@ -69,9 +69,9 @@ class _Script:
             raise answer
         logprobs = None
         if isinstance(answer, Mapping) and set(answer) == {TOKENS}:
-            top = tuple(TopLogprob(token=token, logprob=log(p)) for token, p in answer[TOKENS].items() if p > 0)
-            logprobs = (TokenLogprob(token=top[0].token, logprob=top[0].logprob, top=top),)
-            text = top[0].token
+            asked = answer[TOKENS]
+            logprobs = tuple(_logprob(token) for token in ([asked] if isinstance(asked, Mapping) else asked))
+            text = "".join(token.token for token in logprobs)
         else:
             text = answer if isinstance(answer, str) else json.dumps(answer)
         return Response(
@@ -101,6 +101,12 @@ def answer_fields(request: Request) -> set[str]:
 def _schema(request: Request) -> dict[str, Any]:
     schema: dict[str, Any] = (request.config.response_format or {}).get("schema", {})
     return schema
+
+
+def _logprob(probabilities: Mapping[str, float]) -> TokenLogprob:
+    """A token, the first of those named, with its alternatives."""
+    top = tuple(TopLogprob(token=token, logprob=log(p)) for token, p in probabilities.items() if p > 0)
+    return TokenLogprob(token=top[0].token, logprob=top[0].logprob, top=top)
 
 
 def _default(request: Request) -> Answer:

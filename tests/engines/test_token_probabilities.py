@@ -79,8 +79,34 @@ def test_demos_are_shown_before_the_case():
 
 def test_score_levels_are_named_from_one():
     marks, options = options_of({"type": "score", "criteria": ["a", "b", "c", "d", "e"]})
-    assert marks == "12345"
+    assert marks == ("1", "2", "3", "4", "5")
     assert list(options) == ["0", "1", "2", "3", "4"]
+
+
+TEN = tuple(map(str, range(1, 11)))
+
+
+@pytest.mark.parametrize(
+    ("tokens", "expected"),
+    [
+        ({"7": 0.9, "6": 0.1}, {"7": 0.9, "6": 0.1}),
+        ({"10": 0.7, "1": 0.1, "9": 0.2}, {"10": 0.7, "1": 0.1, "9": 0.2}),  # 10 is one token of this model
+        ([{"1": 0.8, "9": 0.2}, {"0": 0.75, ".": 0.25}], {"10": 0.6, "1": 0.2, "9": 0.2}),  # 10 is two tokens
+        ([{"1": 1.0}, {"<end>": 0.9, "0": 0.1}], {"1": 0.9, "10": 0.1}),
+        ({"1": 1.0}, {"1": 1.0}),  # the answer ends after the 1
+        ({"9": 0.6, "1": 0.2, "8": 0.2}, {"9": 0.6, "10": 0.2, "8": 0.2}),  # a 1 beside 9 and no 2 begins a 10
+        ({"2": 0.6, "1": 0.2, "3": 0.2}, {"2": 0.6, "1": 0.2, "3": 0.2}),
+        ({"2": 0.2, "9": 0.6, "1": 0.2}, {"2": 0.2, "9": 0.6, "1": 0.05, "10": 0.15}),
+    ],
+)
+def test_ten_is_told_from_one(tokens, expected):
+    lm = ScriptedLM({"token_probabilities": tokens})
+    question = {"q": {"type": "score", "instructions": "?", "criteria": ["x"] * 10}}
+    read = ProbabilityLM(lm)(state={"instructions": "i", "inputs": {"text": "t"}}, questions=question)["q"]
+    assert read["coverage"] == pytest.approx(1.0)
+    probabilities = dict(zip(TEN, read["probabilities"].values(), strict=True))
+    assert {mark: p for mark, p in probabilities.items() if p} == pytest.approx(expected)
+    assert lm.requests[0].config.max_tokens == 2
 
 
 def test_a_uniform_distribution_over_five_levels_has_the_mean_three():

@@ -145,7 +145,7 @@ def test_scores_stand_on_the_scale_of_the_signature(signature, readout):
 @pytest.mark.parametrize("top", [0, 1])
 @pytest.mark.parametrize("signature", [Graded, OfTen, Below])
 def test_the_ends_of_the_scale_are_reached_and_not_passed(signature, top):
-    marks = "0123456789" if signature is OfTen else "12345"[: len(range(*SCALES[signature])) + 1]
+    marks = {Graded: "01234", OfTen: ["1", "2", "10"], Below: "ABC"}[signature]
     verdict, _ = ask(
         SignatureJudge(signature, readout="probability"),
         SINGLE,
@@ -155,7 +155,7 @@ def test_the_ends_of_the_scale_are_reached_and_not_passed(signature, top):
 
 
 def test_a_score_is_the_mean_of_the_levels_on_the_users_scale():
-    tokens = {"1": 0.4, "2": 0.2, "5": 0.2}  # of 0..4: half 0, a quarter 1, a quarter 4
+    tokens = {"0": 0.4, "1": 0.2, "4": 0.2}  # of 0..4: half 0, a quarter 1, a quarter 4
     verdict, _ = ask(
         SignatureJudge(Graded, readout="probability"), SINGLE, lambda request: {"token_probabilities": tokens}
     )
@@ -198,7 +198,7 @@ def test_the_written_form_is_the_signature_and_the_read_form_its_questions():
     assert prompt_text(read) == (
         f"Say how polite the reply is.\n\n{FENCE_NOTE}\n"
         "Request:\n<<<\nName a prime.\n>>>\n\nResponse:\n<<<\n7\n>>>\n\n"
-        "how polite\n1. score 0 (worst)\n2. score 1\n3. score 2\n4. score 3\n5. score 4 (best)\nAnswer with one digit."
+        "how polite\n0. score 0 (worst)\n1. score 1\n2. score 2\n3. score 3\n4. score 4 (best)\nAnswer with one digit."
     )
 
 
@@ -210,7 +210,9 @@ def test_the_written_form_is_the_signature_and_the_read_form_its_questions():
         (Chosen, "Which is kinder?\nA. the first\nB. the second\nAnswer with one letter."),
         (Scored, "Which score does response A deserve?\n1. score 1 (worst)"),
         (Scored, "Which score does response B deserve?\n1. score 1 (worst)"),
-        (OfTen, "Which score does the response deserve?\n0. score 1 (worst)\n1. score 2"),
+        (OfTen, "Which score does the response deserve?\n1. score 1 (worst)\n2. score 2"),
+        (OfTen, "9. score 9\n10. score 10 (best)\nAnswer with one number."),
+        (Below, "A. score -1 (worst)\nB. score 0\nC. score 1 (best)\nAnswer with one letter."),
         (Polite, "Polite, yes or no?\nA. yes\nB. no"),
         (Levelled, "How kind?\n1. rude\n2. plain\n3. kind"),
         (YesNo, "Is it kind?\nA. yes\nB. no"),
@@ -224,7 +226,22 @@ def test_a_question_is_the_fields_description_or_a_plain_one(signature, question
 def test_named_levels_are_shown_where_probabilities_are_read():
     judge = SignatureJudge(Graded, readout="probability", levels=["rude", "cool", "plain", "kind", "warm"])
     _, (read,) = ask(judge, SINGLE)
-    assert "1. rude\n2. cool\n3. plain\n4. kind\n5. warm" in prompt_text(read)
+    assert "0. rude\n1. cool\n2. plain\n3. kind\n4. warm" in prompt_text(read)
+
+
+@pytest.mark.parametrize("signature", [Graded, OfTen])
+def test_a_model_that_answers_with_the_score_itself_is_read_as_that_score(signature):
+    lo, hi = SCALES[signature]
+    for score in range(lo, hi + 1):
+        tokens = {str(score): 0.9}
+        verdict, _ = ask(SignatureJudge(signature, readout="probability"), SINGLE, {"token_probabilities": tokens})
+        assert verdict.scores == (score,)
+
+
+def test_levels_off_the_digits_have_letters_that_tell_their_scores():
+    judge = SignatureJudge(Below, readout="probability", levels=["rude", "plain", "kind"])
+    _, (read,) = ask(judge, SINGLE)
+    assert "A. score -1: rude\nB. score 0: plain\nC. score 1: kind\nAnswer with one letter." in prompt_text(read)
 
 
 def test_explanations_become_the_rationale():

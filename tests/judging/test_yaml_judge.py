@@ -109,7 +109,7 @@ def test_every_instruction_ends_with_the_fence(declared, text, readout):
         (LETTERS, "By the criterion, which response is better, A or B?\nAnswer with one letter."),
         (TIED, "By the criterion, which response is better, A or B, or C if both are equally good?\nAnswer with"),
         (SCORES, "from 0 (worst) to 4 (best)."),
-        (SCORES, "How good is response A by the criterion?\n1. score 0 (worst)\n2. score 1\n"),
+        (SCORES, "How good is response A by the criterion?\n0. score 0 (worst)\n1. score 1\n"),
         (NAMED_PAIR, "Score both responses by the criterion alone: 1 rude, 2 plain, 3 kind.\n"),
         (TEXTS, "Score the response by the criterion alone, from 1 (worst) to 10 (best).\n"),
         (NAMED, "How good is the response by the criterion?\n1. rude\n2. plain\n3. kind\nAnswer with one digit."),

@@ -518,7 +518,7 @@ def test_an_answer_that_is_not_in_the_form_is_a_step_with_what_was_written():
         ("implicit", "ask_yes_no", {"Yes": 0.3, "No": 0.6}, {"good": "No"}),
         ("fennec", "judge_pair", {"2": 0.6, "5": 0.4}, {"score_a": 2, "score_b": 2}),
         ("pref", "score", {"A": 0.2, "B": 0.6, "4": 0.9}, {"factual": "no", "score": 8}),
-        ("perse", "score", {"0": 0.1, "9": 0.6}, {"score": 10}),
+        ("perse", "score", {"2": 0.1, "10": 0.6}, {"score": 10}),
     ],
 )
 def test_a_reading_of_probabilities_is_shown_as_its_most_probable_answer(name, path, tokens, shown):

@@ -1,6 +1,7 @@
 """PerSE: what of a reviewer's history is shown, the review before the score, and the scales (arXiv 2310.03304)."""
 
 import json
+import re
 from typing import Any
 
 import dspy
@@ -25,7 +26,7 @@ PAIR = Case(
     aspect="surprise",
 )
 ANSWER = {"review": "Not my cup of tea.", "score": 4}
-TENTHS = {"token_probabilities": {str(mark): 0.1 for mark in range(10)}}
+TENTHS = {"token_probabilities": {str(mark): 0.1 for mark in range(1, 11)}}
 
 
 def run(
@@ -220,7 +221,7 @@ def test_by_probability_the_review_is_written_first_and_shown_to_the_question_of
     first, second = requests
     assert answer_fields(first) == {"review"}
     assert "Review:\n<<<\nNot my cup of tea.\n>>>" in prompt_text(second)
-    assert second.config.max_tokens == 1
+    assert second.config.max_tokens == 2  # 10 may be two tokens
     assert "Comment on" in prompt_text(second)
     assert verdict.rationale.endswith("Not my cup of tea.")
 
@@ -257,13 +258,28 @@ def test_a_score_off_the_scale_is_unscored(score: Any) -> None:
     assert run("perse", TEXT, {"review": "r", "score": score})[0].reason == "parse_failure"
 
 
-def test_ten_digits_are_read_as_the_levels_1_to_10() -> None:
-    tokens = {"0": 0.1, "3": 0.2, "9": 0.5, "The": 0.2}  # digits count the ten levels from 0
+def test_ten_numbers_are_read_as_the_levels_1_to_10() -> None:
+    tokens = {"2": 0.1, "4": 0.2, "10": 0.5, "The": 0.2}
     verdict, _ = run("perse", TEXT, {"token_probabilities": tokens}, comment_first=False, readout="probability")
-    assert verdict.scores == pytest.approx(((1 * 0.1 + 4 * 0.2 + 10 * 0.5) / 0.8,))
+    assert verdict.scores == pytest.approx(((2 * 0.1 + 4 * 0.2 + 10 * 0.5) / 0.8,))
     assert verdict.findings[0].coverage == pytest.approx(0.8)
     (levels,) = verdict.findings[0].levels or ()
-    assert levels == pytest.approx((1 / 8, 0, 0, 2 / 8, 0, 0, 0, 0, 0, 5 / 8))
+    assert levels == pytest.approx((0, 1 / 8, 0, 2 / 8, 0, 0, 0, 0, 0, 5 / 8))
+
+
+@pytest.mark.parametrize("tokens_of_ten", ["one", "two"])
+@pytest.mark.parametrize("score", range(1, 11))
+def test_a_score_copied_from_the_history_comes_back_as_itself(score: int, tokens_of_ten: str) -> None:
+    def copy(request: Request) -> Answer:
+        (shown,) = set(re.findall("Score: ([0-9]+)", prompt_text(request)))
+        tokens = [shown] if tokens_of_ten == "one" else list(shown)
+        return {"token_probabilities": [{token: 0.97} for token in tokens]}
+
+    case = with_reviews(*(Review(text=f"Plot {n}.", comment="So.", score=score) for n in range(3)))
+    verdict, (request,) = run("perse", case, copy, comment_first=False, readout="probability")
+    assert "from 1 (worst) to 10 (best)" in prompt_text(request)
+    assert f"\n{score}. score {score}" in prompt_text(request)
+    assert verdict.scores == pytest.approx((score,))
 
 
 @pytest.mark.parametrize(
@@ -300,7 +316,7 @@ def test_a_history_on_the_asked_scale_is_shown_as_it_is() -> None:
 
 def test_by_probability_the_score_is_on_the_reviewer_s_scale_too() -> None:
     case = with_reviews(Review(text="x", score=3), scale=(1, 5))
-    tokens = {"token_probabilities": {"9": 1.0}}
+    tokens = {"token_probabilities": {"10": 1.0}}
     verdict, _ = run("perse", case, tokens, comment_first=False, readout="probability")
     assert verdict.scores == pytest.approx((5,))
 
