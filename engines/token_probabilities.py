@@ -3,7 +3,8 @@
 Each Choice, Score or Noul field of a signature is one question and costs one token (two where 10 is a level): the
 options are named by letters, the levels of a score by the numbers that they are, and the probabilities of those tokens
 are read, whatever their case and leading spaces. The probability mass on the options is reported as `coverage`. Works
-with every server that returns log-probabilities. The implicit score of arXiv 2304.00723 and the weighted score of G-Eval (arXiv 2303.16634) are this.
+with every server that returns log-probabilities. The implicit score of arXiv 2304.00723 and the weighted
+score of G-Eval (arXiv 2303.16634) are this.
 """
 
 import math
@@ -162,7 +163,7 @@ def read_options(response: Response, marks: Sequence[str]) -> tuple[list[float],
 
 
 def _share_of_ten(response: Response, mass: Mapping[str, float]) -> float:
-    """The part of the probability of the token 1, in [0, 1], that belongs to 10 where 10 is no token of its own.
+    """The part of the probability of the token 1, in [0, 1], that belongs to 10 where 10 is two tokens.
 
     After a first token 1 the second one says it. After any other nothing does, and the part is that of 9 among 2 and 9:
     a distribution over scores seldom has its peaks at both ends.
@@ -184,7 +185,7 @@ def top_tokens(response: Response, place: int = 0) -> list[tuple[str, float]]:
     """
     if not response.logprobs:
         raise NoTokenProbabilities(f"model {response.model!r}: {NO_PROBABILITIES}")
-    listed = [token for here in response.logprobs[place : place + 1] for token in (*here.top, here)]
+    listed = [token for at in response.logprobs[place : place + 1] for token in (*at.top, at)]
     tokens = {token.token: token.logprob for token in listed}
     return sorted(((token, math.exp(logprob)) for token, logprob in tokens.items()), key=lambda pair: -pair[1])
 

@@ -32,9 +32,10 @@ class ScriptedLM(MeteredLM):
 
     Args:
         answer: what the model answers to a request: a text; a mapping, sent as JSON; {"token_probabilities": {token:
-            probability}}, the distribution of the next token, or a list of these, one a token; or an exception, which is raised. A value answers
-            every request, a function each by its text (`prompt_text`) or expected fields (`answer_fields`). None gives
-            the smallest value that the request's schema allows, or a fixed distribution where tokens are read.
+            probability}}, the distribution of the next token, or a list of these, one a token; or an exception, which
+            is raised. A value answers every request, a function each by its text (`prompt_text`) or expected fields
+            (`answer_fields`). None gives the smallest value that the request's schema allows, or a fixed distribution
+            where tokens are read.
         cache: whether a repeated request is answered from memory.
         schema: whether the model enforces a JSON schema, as most servers do.
     """
@@ -69,8 +70,8 @@ class _Script:
             raise answer
         logprobs = None
         if isinstance(answer, Mapping) and set(answer) == {TOKENS}:
-            asked = answer[TOKENS]
-            logprobs = tuple(_logprob(token) for token in ([asked] if isinstance(asked, Mapping) else asked))
+            tokens = answer[TOKENS]
+            logprobs = tuple(_logprob(token) for token in ([tokens] if isinstance(tokens, Mapping) else tokens))
             text = "".join(token.token for token in logprobs)
         else:
             text = answer if isinstance(answer, str) else json.dumps(answer)
