@@ -38,7 +38,12 @@ def added_factors(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     yield proportion_measure("added factors", added, groups, description)
     for name, flags, which, description in (
         ("exclusions", factors.exclusion, added, "added factors that ask to leave something out"),
-        ("aversions", factors.aversion, added, 'added factors with "dislike" or "avoid", the keywords of the paper'),
+        (
+            "keyword exclusions",
+            factors.aversion,
+            added,
+            'added factors with "dislike" or "avoid", the keywords of the paper',
+        ),
         ("general exclusions", factors.exclusion, ~added, "factors for everybody that ask to leave something out"),
     ):
         if which.any():

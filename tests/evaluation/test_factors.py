@@ -51,7 +51,7 @@ def test_added_factors_are_counted_among_all():
         verdict(factor("no mistakes"), added("vegetarian options")),
     )
     assert (fraction(found, "added factors"), fraction(found, "exclusions")) == ((3, 5), (1, 3))
-    assert (fraction(found, "aversions"), fraction(found, "general exclusions")) == ((1, 3), (1, 2))
+    assert (fraction(found, "keyword exclusions"), fraction(found, "general exclusions")) == ((1, 3), (1, 2))
     assert "1.50 per guideline" in measure(found, "added factors").description
     assert measure(found, "added factors").groups == 2  # factors of one guideline are not independent
 
@@ -62,13 +62,17 @@ def test_readings_of_the_candidates_are_no_factors():
 
 def test_nothing_added_has_no_exclusions():
     found = evaluation(verdict(factor("do not ramble")))
-    assert (value(found, "added factors"), found.measure("exclusions"), found.measure("aversions")) == (0.0, None, None)
+    assert (value(found, "added factors"), found.measure("exclusions"), found.measure("keyword exclusions")) == (
+        0.0,
+        None,
+        None,
+    )
     assert fraction(found, "general exclusions") == (1, 1)
 
 
 def test_the_keywords_of_the_paper_alone_are_counted_apart():
     found = evaluation(verdict(added("Dislikes: fish"), added("avoiding crowds"), added("no meat"), added("budget")))
-    assert (fraction(found, "exclusions"), fraction(found, "aversions")) == ((3, 4), (2, 4))
+    assert (fraction(found, "exclusions"), fraction(found, "keyword exclusions")) == ((3, 4), (2, 4))
     assert found.measure("general exclusions") is None
 
 
