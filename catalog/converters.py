@@ -104,6 +104,17 @@ def _pointwise(row: Row) -> list[Case]:
     return [case(aspect, score) for aspect, score in row["scores"].items()]
 
 
+def _text(row: Row) -> list[Case]:
+    case = Case(
+        id=row["id"],
+        query=row["context"],
+        candidates=(Candidate(text=row["text"], system=row["system"]),),
+        group=row["group"] or digest(row["context"]),
+        meta=row["meta"],
+    )
+    return [case]
+
+
 def _source_document(row: Row) -> str:
     """The row's group; FED has none, but four entries of its file in a row (three turns, the whole) are one dialog."""
     if row["group"] is not None:
@@ -178,6 +189,7 @@ def _persona_pairwise(row: Row, people: dict[str, str] | None = None) -> list[Ca
 KINDS: dict[str, Convert] = {
     "pairwise": _pairwise,
     "pointwise": _pointwise,
+    "text": _text,
     "choice": _choice,
     "profile": _profile,
     "profile_pairwise": _profile_pairwise,

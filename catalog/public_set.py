@@ -46,7 +46,8 @@ class PublicSet:
     Args:
         name: what `--cases` takes.
         title: one line for `dicast data list`.
-        kind: of its rows: pairwise, pointwise, choice, profile, profile_pairwise or persona_pairwise (converters.py).
+        kind: of its rows: pairwise, pointwise, text, choice, profile, profile_pairwise or persona_pairwise (see
+            converters.py).
         size: rows that the original gives; a pointwise row gives one case for each aspect. None: not known, of an
             original that the authors of this package do not have.
         labels: one sentence: whether people gave the labels, and how many.

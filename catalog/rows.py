@@ -2,6 +2,7 @@
 
     pairwise          query, response_a, response_b, label, annotators: [letter], category
     pointwise         group, context, text, system, and by aspect: scores, annotators, scale
+    text              group, context, text, system: without a label
     choice            question, preference, options, label: index of the right option, explanation; with
                       earlier_conversation: [{role, content}] that is the profile, and not the preference
     profile           reviewer, reviews: [{text, review, score, title}], text, review, score, scale
@@ -85,6 +86,22 @@ def pairwise_row(
         "category": category,
         "meta": dict(meta or {}),
     }
+
+
+def text_row(
+    row_id: str, query: str, text: str, *, system: str | None = None, meta: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """A row of one text without a label; texts that answer one query share a group.
+
+    Args:
+        row_id: unique over all sets: begin it with the set's name.
+        query: what the text answers.
+        text: the text to judge.
+        system: the model that wrote it.
+        meta: anything else.
+    """
+    context = {"context": query, "text": text, "system": system}
+    return {"id": row_id, "kind": "text", "group": None, **context, "meta": dict(meta or {})}
 
 
 def pointwise_row(

@@ -31,8 +31,8 @@ def list_sets(as_json: bool) -> None:
         return
     for entry in DATA_SETS:
         path = _path(entry.name)
-        rows = "rows" if entry.size is None else f"{entry.size:,} {entry.kind} rows"
-        text = f"{entry.title}: {rows}"
+        count = "" if entry.size is None else f"{entry.size:,} "
+        text = f"{entry.title}: {count}{entry.kind} rows"
         stored = (f", stored in {path}" if path else "", "green")
         render.console.print(render.heading(entry.name, text).append(*stored))
         about = f"judged as: {entry.task}" + (f", by {', '.join(entry.aspects)}" if entry.aspects else "")

@@ -1,5 +1,6 @@
 """`dicast judge`: run a judge over cases."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,6 +24,12 @@ EXIT = {"complete": 0, "budget": INCONCLUSIVE, "stopped": STOPPED}
 @options.case_options
 @click.option("--out", type=options.FOLDER, help="Run folder [default: runs/JUDGE-CASES].")
 @options.judge_options
+@click.option(
+    "--corrected",
+    type=options.OutPath(path_type=Path, dir_okay=False),
+    metavar="OUT.jsonl",
+    help="Also write each text that the judge rewrote, and its original, as cases for another judge.",
+)
 @click.option("--explain", metavar="CASE", help="Judge the one case of this id and print the whole judgment.")
 @options.limit_options
 @options.seed_option
@@ -38,7 +45,7 @@ EXIT = {"complete": 0, "budget": INCONCLUSIVE, "stopped": STOPPED}
 @options.budget_option
 @options.min_coverage_option
 @options.json_option
-def command(explain: str | None, min_coverage: float, as_json: bool, **values: Any) -> int:
+def command(explain: str | None, corrected: Path | None, min_coverage: float, as_json: bool, **values: Any) -> int:
     """Judge cases with a program and write a run folder; running again continues where it stopped.
 
     Exit 0 when every case has a verdict, if some are unscored too; 3 when none is scored, or fewer than --min-coverage;
@@ -50,6 +57,7 @@ def command(explain: str | None, min_coverage: float, as_json: bool, **values: A
       dicast judge --judge fennec --cases pandalm --no-ties --limit 50 --seed 1 \\
                    --lm openai/gpt-4o-mini --branches 3
       dicast judge --judge fennec --cases pairs.jsonl --explain 17
+      dicast judge --judge fennec-correct --cases pairs.jsonl --out runs/fix --corrected corrected.jsonl
       dicast judge --judge tone.judge.json --cases pairs.jsonl --out runs/tone
       dicast judge --judge direct --cases pairs.jsonl --panel openai/gpt-4o-mini --panel anthropic/claude-haiku-4-5
     """
@@ -67,7 +75,8 @@ def command(explain: str | None, min_coverage: float, as_json: bool, **values: A
             return _print_judgment(judgment, as_json)
         with stop_on_interrupt(progress) as stop:
             run = workflows.run(judge, source, progress=progress, stop=stop, **values)
-    _print_run(run, as_json)
+    rewritten = workflows.write_corrected(run, corrected) if corrected else None
+    _print_run(run, as_json, {} if rewritten is None else {"corrected": str(corrected), "rewritten": rewritten})
     if run.status == "budget":
         output.error(f"dicast: {run.message} The run continues where it stopped.")
     if run.status == "complete":
@@ -75,8 +84,8 @@ def command(explain: str | None, min_coverage: float, as_json: bool, **values: A
     return EXIT[run.status or "complete"]
 
 
-def _print_run(run: "Run", as_json: bool) -> None:
-    """Print the measures of the whole run, and what each stage cost this time."""
+def _print_run(run: "Run", as_json: bool, corrected: dict[str, Any]) -> None:
+    """Print the measures of the whole run, what each stage cost this time, and where the rewritten texts are."""
     from ..evaluation import evaluate
     from . import render
 
@@ -84,7 +93,9 @@ def _print_run(run: "Run", as_json: bool) -> None:
     if as_json:
         summary: dict[str, Any] = {"out": str(folder), "rejected": run.rejected, "unlabelled": run.unlabelled}
         summary["evaluation"] = evaluation.model_dump(mode="json")
-        options.print_json(summary | {"stages": {stage: usage.model_dump() for stage, usage in run.usage.items()}})
+        options.print_json(
+            summary | corrected | {"stages": {stage: usage.model_dump() for stage, usage in run.usage.items()}}
+        )
         return
     render.console.print(evaluation.signature, style="dim", soft_wrap=True)
     render.console.print(render.summary(evaluation))
@@ -96,6 +107,12 @@ def _print_run(run: "Run", as_json: bool) -> None:
     if run.rejected:
         render.console.print(f"{run.rejected:,} bad rows are in {folder / 'rejects.jsonl'}")
     render.console.print(f"verdicts: {folder / 'verdicts.jsonl'}")
+    if corrected.get("rewritten") == 0:
+        render.console.print(f"no text was rewritten, so {corrected['corrected']} is not written")
+    elif corrected:
+        render.console.print(
+            f"rewritten texts, each with its original: {corrected['rewritten']:,} in {corrected['corrected']}"
+        )
     if evaluation.labelled:
         render.console.print(f"more: dicast evaluate {folder}   dicast report {folder}", style="dim")
 

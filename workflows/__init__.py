@@ -5,6 +5,7 @@ explain           judge one case
 evaluate          measure a run against human labels
 compare           paired tests between runs
 agreement         how far judges agree, and which cases to label
+write_corrected   the texts that a run rewrote, beside their originals
 report            write a page
 """
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from .checks import CheckItem, check
     from .comparisons import compare
     from .compilations import CompileRun, compile
+    from .corrected_texts import write_corrected
     from .coverage import Coverage
     from .evaluations import evaluate
     from .judge_checks import DriftReport
@@ -57,6 +59,7 @@ __all__ = [
     "report",
     "run",
     "run_async",
+    "write_corrected",
 ]
 
 _MODULES = {
@@ -65,6 +68,7 @@ _MODULES = {
     "checks": ("CheckItem", "check"),
     "judge_checks": ("DriftReport",),
     "comparisons": ("compare",),
+    "corrected_texts": ("write_corrected",),
     "compilations": ("CompileRun", "compile"),
     "coverage": ("Coverage",),
     "evaluations": ("evaluate",),
