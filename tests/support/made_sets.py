@@ -52,6 +52,9 @@ def rows_of(cells: list[Cell], options: dict[str, Any]) -> list[dict[str, Any]]:
             shared: dict[str, Any] = {"query": f"Question {group}?", "group": f"g{group}"}
             shared |= {"aspect": aspect} if aspect else {}
             shared |= {field: f"{field} {group % 2}" for field in fields - {"aspect", "group"}}
+            shared |= {
+                "explanation": f"The person keeps to dish {group}."
+            }  # of the right answer, as `pref` compares it
             shared |= profile(" ".join(inputs), group)
             for row in candidates(judges, inputs, group, noise):
                 rows.append({"id": f"{group}-{aspect}-{len(rows)}", **shared, **row})
@@ -72,11 +75,11 @@ def profile(inputs: str, group: int) -> dict[str, Any]:
 def candidates(judges: list[str], inputs: list[str], group: int, noise: random.Random) -> list[dict[str, Any]]:
     """The texts of one input, with what people said of them."""
     texts = [f"Text {group} of {system}, {noise.randrange(10**6)} words." for system in SYSTEMS]
-    if any(build(judge).pairs_only for judge in judges) or all("pairs" in words for words in inputs):
-        label = noise.choice(["a", "b", "b"])
+    label = noise.choice(["a", "b", "b"])
+    if all("choices" in words and "profile" in words for words in inputs):
+        return [{"options": [*texts, "Something else."], "label": noise.randrange(2)}]
+    if any(build(judge).pairs_only for judge in judges) or not any("single texts" in words for words in inputs):
         systems = {"system_a": SYSTEMS[0], "system_b": SYSTEMS[1]}
         return [{"response_a": texts[0], "response_b": texts[1], "label": label, **systems}]
-    if all("choices" in words for words in inputs):
-        return [{"options": [*texts, "Something else."], "label": noise.randrange(2)}]
     scored = zip(SYSTEMS, texts, strict=True)
     return [{"response": text, "score": noise.randint(1, 5), "system": system} for system, text in scored]
