@@ -93,6 +93,7 @@ class ExperimentResult(Record):
 
     format: int = Field(default=1, description="version of this record")
     name: str = Field(description="of the experiment")
+    file: str = Field(default="", description="of a user's experiment, as it was given")
     title: str = Field(description="what is measured")
     place: str = Field(default="", description="paper and table or figure; empty: an experiment of a user's")
     source: str = Field(default="", description="where the printed figures were read")
@@ -102,6 +103,7 @@ class ExperimentResult(Record):
     limit: int | None = Field(default=None, description="cases of each set at most")
     limit_groups: int | None = Field(default=None, description="whole inputs or persons of each set at most")
     seed: int | None = Field(default=None, description="of the sample of the cases")
+    cases: dict[str, str] = Field(default_factory=dict, description="set: the user's cases in its place")
     lines: tuple[ResultLine, ...] = Field(default=(), description="in the order of the file")
     missing: tuple[MissingSet, ...] = Field(default=(), description="sets that are not on this machine")
     differs: tuple[str, ...] = Field(default=(), description="what differs from the paper in data or setting")

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ..data.counting import cases_text
+from ..data.counting import cases_text, groups_text
 from ..experiments.results import ExperimentResult, ResultLine
 from . import markdown
 from .experiment_table import HEADS, measure_text, printed_text, rows_of, spread_text
@@ -73,10 +73,12 @@ def experiment_markdown(result: ExperimentResult, *, now: str) -> str:
 
 def command_of(result: ExperimentResult) -> str:
     """The command that makes the same runs."""
-    words = ["dicast", "experiment", "run", result.name]
+    words = ["dicast", "experiment", "run", result.file or result.name]
     words += [word for model in result.models for word in ("--lm", model)]
     words += ["--limit", str(result.limit)] if result.limit else []
+    words += ["--limit-groups", str(result.limit_groups)] if result.limit_groups else []
     words += ["--seed", str(result.seed)] if result.seed is not None else []
+    words += [word for name, cases in result.cases.items() for word in ("--cases", f"{name}={cases}")]
     return shlex.join(words)
 
 
@@ -89,9 +91,10 @@ def _headline(result: ExperimentResult) -> Headline:
     words = f"{known:,} of {len(result.lines):,} figures measured"
     models = f"Answered by {', '.join(result.models)}." if result.models else "No model is asked."
     sentences = [models]
-    if result.limit:
+    if result.limit or result.limit_groups:
+        most = cases_text(result.limit) if result.limit else groups_text(result.limit_groups or 0)
         drawn = "the first" if result.seed is None else f"a sample with seed {result.seed}"
-        sentences.append(f"At most {cases_text(result.limit)} of each set, {drawn}: intervals are as wide as that.")
+        sentences.append(f"At most {most} of each set, {drawn}: intervals are as wide as that.")
     if result.status != "complete":
         sentences.append(f"The experiment is not complete ({result.status}); the same command continues it.")
     return Headline("good" if known == len(result.lines) else "warn", words, tuple(sentences))
@@ -100,21 +103,23 @@ def _headline(result: ExperimentResult) -> Headline:
 def _tables(result: ExperimentResult) -> Iterator[TextTable]:
     """A table for each measure, a line for each cell."""
     measures = dict.fromkeys(line.measure for line in result.lines)
-    source = f"Printed: {result.source}." if result.source else ""
     for measure in measures:
         lines = [line for line in result.lines if line.measure == measure]
-        rows = tuple(_row(line, len(result.models) > 1) for line in lines)
-        yield TextTable(measure, ("cell", "printed", "ours", "n"), rows, source, wordy=True)
+        has_printed = any(line.printed for line in lines)
+        heads = ("cell", *(("printed",) if has_printed else ()), "ours", "n")
+        rows = tuple(_row(line, len(result.models) > 1, has_printed) for line in lines)
+        note = f"Printed: {result.source}." if result.source and has_printed else ""
+        yield TextTable(measure, heads, rows, note, wordy=True)
 
 
-def _row(line: ResultLine, several_models: bool) -> TextRow:
+def _row(line: ResultLine, several_models: bool, has_printed: bool) -> TextRow:
     name = TextCell(line.cell, line.model if several_models else "")
-    printed = TextCell(printed_text(line.printed, line.unit))
+    printed = (TextCell(printed_text(line.printed, line.unit)),) if has_printed else ()
     if line.ours is None:
-        return TextRow((name, printed, TextCell("-", line.note), TextCell("-")), "faint")
+        return TextRow((name, *printed, TextCell("-", line.note), TextCell("-")), "faint")
     under = "; ".join(filter(None, (spread_text(line), line.note, line.ours.note if line.ours.value is None else "")))
     n = TextCell(f"{line.ours.n:,}" if line.ours.n else "-")
-    return TextRow((name, printed, TextCell(measure_text(line.ours, line.unit), under), n))
+    return TextRow((name, *printed, TextCell(measure_text(line.ours, line.unit), under), n))
 
 
 def _missing(result: ExperimentResult) -> Iterator[str]:

@@ -20,6 +20,7 @@ NOT_RUN = "not run yet"
 FAILED = "failed"
 UNSCORED = "no case was scored"
 UNDEFINED = "not defined on these cases"
+UNKNOWN = f"{UNDEFINED}, or there is no such figure"
 
 
 def result_lines(
@@ -32,6 +33,16 @@ def result_lines(
         folder: of the experiment; run folders are named below it.
         failures: run folder: why it could not be judged.
     """
+    lines = list(_all_lines(cells, missing, folder, failures))
+    measured = {line.address for line in lines if line.ours is not None}
+    for line in lines:
+        is_known = line.address in measured and line.note.startswith(UNKNOWN)
+        yield line.model_copy(update={"note": UNDEFINED}) if is_known else line
+
+
+def _all_lines(
+    cells: Sequence[PlannedCell], missing: Sequence[MissingSet], folder: Path, failures: Mapping[Path, str]
+) -> Iterator[ResultLine]:
     get = {lacking.name: lacking.get for lacking in missing}
     evaluations = _Evaluations()
     for planned in cells:
@@ -94,7 +105,7 @@ def _lines(
     note = f"{len(known)} of {len(computed)} runs" if len(known) < len(computed) else ""
     if not named:
         near = near_names(known[0], spec.name)
-        hint = f"{UNDEFINED}, or there is no such figure" + (f"; near: {', '.join(near)}" if near else "")
+        hint = UNKNOWN + (f"; near: {', '.join(near)}" if near else "")
         yield from _unrun(planned.cell, spec, base, hint)
     for name, figures in named.items():
         values = tuple(figure.value for figure in figures if figure.value is not None)
@@ -142,7 +153,7 @@ def check_lines(lines: Sequence[ResultLine]) -> None:
         raise RunError(f"{failed[0].cell}: {failed[0].note.removeprefix(FAILED + ': ')} The other runs are complete.")
     measured = {line.address for line in lines if line.ours is not None}
     for line in sorted(lines, key=lambda line: "near:" not in line.note):
-        if line.address not in measured and line.note.startswith(UNDEFINED):
+        if line.address not in measured and line.note.startswith(UNKNOWN):
             raise RunError(
                 f"measure {line.address!r}: {line.note}. Correct the experiment, or give more cases; what is judged is "
                 "kept."

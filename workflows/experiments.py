@@ -131,7 +131,8 @@ def experiment(
     with charge_to(ledger):
         planned = _planned(chosen, folder, sample, sets, missing, models, dry_run, progress, stop, options)
         ended = Ended("dry run") if dry_run else _run_all(planned, progress, stop, options)
-    result = _result(planned, ended, ledger)
+    asked_for = {"file": str(name) if chosen.folder else "", "cases": dict(cases or {})}
+    result = _result(planned, ended, ledger).model_copy(update=asked_for)
     if not dry_run:
         _write(result, folder, progress)
     return result

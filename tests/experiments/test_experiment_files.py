@@ -1,6 +1,8 @@
 """Experiment files: what they declare becomes cells, and what they name wrongly is an error with advice."""
 
+import re
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -92,3 +94,12 @@ def test_every_experiment_of_dicast_says_paper_place_source_and_what_differs():
         assert content.differs, experiment.name
         assert not content.printed or content.source, experiment.name
         assert content.printed or content.not_at_hand, experiment.name
+
+
+def test_the_file_of_the_documentation_is_one(read):
+    page = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text()
+    (text,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    experiment = read(text)
+    assert [cell.title for cell in experiment.cells] == ["perse, k=0", "perse, k=1", "perse, k=3", "reviewer average"]
+    assert len(experiment.cells[0].runs) == 3
+    assert experiment.cells[2].printed["pearson"][0] == ("GPT-4", Decimal(".315"), "")
