@@ -5,6 +5,10 @@
     choice     query, preference, options, label               (label: index of the right option, from 0)
     profile    reviewer, reviews, response, score              (+ scale)
     case       a Case as `Case.model_dump()` writes it
+    flat       reviewer, text, score (+ review, title, query)        one review, without the reviewer's others
+               reviewer, response_a, response_b, label (+ query)     one choice, of a, b, tie, both or neither
+
+Of flat rows `dicast prepare --with histories` makes cases with a history; both and neither are read as ties.
 
 `query` may be a conversation, a list of {role, content} that ends with the user's turn. A person is a `preference`, an
 `earlier_conversation` (a list of {role, content}), a `persona` or a `reviewer`. The fields of a row determine its
@@ -38,12 +42,14 @@ Row = Mapping[str, Any]
 Scale = tuple[float, float]
 
 LETTERS = {"a": "a", "b": "b", "tie": "tie", "response_a": "a", "response_b": "b"}
+NO_CHOICE = ("both", "neither")  # labels that are ties; `meta["label"]` keeps which
+ASKED = ("query", "question", "context")  # names of what the texts answer
 COMMON = ("aspect", "group", "meta")
 NESTED = ("history", "candidates", "profile", "label", "votes", "meta")  # of a case: lists and objects
 EARLIER = "earlier_conversation"
 PEOPLE = ("preference", EARLIER, "persona", "reviewer")
 KNOWN = {
-    *COMMON, "id", "query", "question", "context", "response_a", "response_b", "system_a", "system_b", "label", "votes",
+    *COMMON, *ASKED, "id", "response_a", "response_b", "system_a", "system_b", "label", "votes",
     "response", "system", "score", "scale", "options", "preference", "persona", "reviewer", "reviews", "comparisons",
     EARLIER,
 }  # fmt: skip
@@ -90,11 +96,15 @@ def row_to_case(row: Row, *, default_id: str, scale: Scale = (1, 5)) -> Case:
     if "candidates" in row:
         nested = {name: _decoded(row[name]) for name in NESTED if name in row}
         return Case.model_validate({**row, **nested, "id": identity})
+    if _is_flat(row):
+        row = _flat(row)
     shape = _pairwise if "response_a" in row or "response_b" in row else _choice if "options" in row else _pointwise
     common = {name: row[name] for name in COMMON if row.get(name) not in (None, "")}
     if "meta" in common:
         common["meta"] = _decoded(common["meta"])
     other = {name: value for name, value in row.items() if name not in KNOWN and isinstance(value, str | int | float)}
+    if _word(row.get("label")) in NO_CHOICE:
+        other["label"] = _word(row["label"])
     if other and isinstance(common.get("meta", {}), dict):  # any other meta is refused below
         common["meta"] = other | common.get("meta", {})
     if "aspect" in common:
@@ -102,6 +112,24 @@ def row_to_case(row: Row, *, default_id: str, scale: Scale = (1, 5)) -> Case:
     if "group" in common:
         common["group"] = str(common["group"])
     return Case(id=identity, profile=_profile(row, scale), **(common | shape(row, scale)))
+
+
+def _is_flat(row: Row) -> bool:
+    """Whether the row is one review or one choice of a reviewer, without the reviewer's others."""
+    has_history = any(_list(name, row.get(name)) for name in ("reviews", "comparisons"))
+    return row.get("reviewer") not in (None, "") and not has_history
+
+
+def _flat(row: Row) -> Row:
+    """The row as one of the other shapes: `text` is the response, `premise` the query, which may be missing."""
+    flat = dict(row)
+    if flat.get("group") in (None, ""):
+        flat["group"] = row["reviewer"]
+    if all(flat.get(name) is None for name in ASKED):
+        flat["query"] = flat.pop("premise", None) or ""
+    if "text" in flat and not {"response", "response_a", "options"} & flat.keys():
+        flat["response"] = flat.pop("text")
+    return flat
 
 
 def _pairwise(row: Row, scale: Scale) -> dict[str, Any]:
@@ -206,7 +234,7 @@ def _scale(row: Row, default: Scale) -> Scale:
 
 def _query(row: Row) -> dict[str, Any]:
     """`query`, and `history` when it is a conversation."""
-    name = next((name for name in ("query", "question", "context") if row.get(name) is not None), None)
+    name = next((name for name in ASKED if row.get(name) is not None), None)
     if name is None:
         raise FieldError("query", None, "Give what was asked of the model (it may be an empty text).")
     history = _turns(row[name])
@@ -234,10 +262,14 @@ def _text(row: Row, field: str) -> str:
 
 
 def _letter(field: str, value: object) -> Winner:
-    letter = LETTERS.get(str(value).strip().lower())
+    letter = "tie" if _word(value) in NO_CHOICE else LETTERS.get(_word(value))
     if letter is None:
         raise FieldError(field, value, "Use a, b or tie.")
     return Winner.model_validate({"value": letter})
+
+
+def _word(value: object) -> str:
+    return str(value).strip().lower()
 
 
 def _vote(vote: object) -> Winner:

@@ -46,6 +46,7 @@ class Judge(StagedModule):
     Attributes:
         name: the registry's name of the program.
         pairs_only: whether it can judge nothing but pairs.
+        reads_history: whether it judges by what the reviewer of a case said before.
         score_scale: of the verdict's scores, where it is always the same.
         symmetric: whether exchanging the candidates exchanges the verdict; not for a baseline that ignores the texts.
         asks_about_task: whether a parameter `task` says what the texts are (data/tasks.yaml); public sets bring theirs.
@@ -70,6 +71,10 @@ class Judge(StagedModule):
     def refusals(self) -> RefusalFilter:
         """Which cases a run leaves out for a response that declines, unless its user says (data.refusal_detection)."""
         return "keep"
+
+    @property
+    def reads_history(self) -> bool:
+        return False
 
     def __call__(self, case: Case) -> Any:
         """The verdict of one case, with its usage. Whatever fails in `forward` becomes an unscored verdict.

@@ -55,7 +55,7 @@ class Anonymise(Preparation):
         return rewritten(
             case,
             lambda text: names[text].apply(text),
-            lambda review: names[review.text].apply(review.comment),
+            lambda text, comment: names[text].apply(comment),
             anonymised=record,
         )
 

@@ -1,14 +1,15 @@
 """A preparation: a `dspy.Module` from a Case to the Case that is judged in its place.
 
 Texts are those of the candidates and of the reviewer's history; comments go with their text. Equal texts of a case
-become equal texts, so that a text to judge is still found when it stands in the history.
+become equal texts, so that a text to judge is still found when it stands in the history. The reviewer's own review of
+a single text (`meta["review"]`) is a comment on that text.
 """
 
 import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from ..data import Case, Comparison, Review, Reviewer
+from ..data import Case, Reviewer
 from ..judging.hparam import HParam
 from ..judging.module_base import StagedModule
 
@@ -39,7 +40,7 @@ class Preparation(StagedModule):
 class Chain(Preparation):
     """Preparations one after the other; no two have a parameter of the same name."""
 
-    def __init__(self, steps: Sequence[Preparation]) -> None:
+    def __init__(self, steps: Sequence[Any]) -> None:
         super().__init__()
         self.steps = list(steps)
         self.name = ",".join(step.name for step in steps)
@@ -56,6 +57,8 @@ class Chain(Preparation):
 def texts_of(case: Case) -> dict[str, list[str]]:
     """Every different text of the case, each with the comments on it."""
     texts: dict[str, list[str]] = {candidate.text: [] for candidate in case.candidates}
+    if own := _own_review(case):
+        texts[case.candidates[0].text].append(own)
     if isinstance(case.profile, Reviewer):
         for review in case.profile.reviews:
             texts.setdefault(review.text, []).append(review.comment)
@@ -67,21 +70,35 @@ def texts_of(case: Case) -> dict[str, list[str]]:
 def rewritten(
     case: Case,
     text: Callable[[str], str],
-    comment: Callable[[Review], str] = lambda review: review.comment,
+    comment: Callable[[str, str], str] = lambda _, comment: comment,
     **meta: Any,
 ) -> Case:
-    """The case with each text, and each comment of a review, replaced by what the functions give; `meta` is added."""
+    """The case with each text, and each comment, replaced by what the functions give; `meta` is added.
+
+    Args:
+        text: an old text -> the new one.
+        comment: an old text and a comment on it -> the new comment.
+    """
     candidates = tuple(candidate.model_copy(update={"text": text(candidate.text)}) for candidate in case.candidates)
     profile = case.profile
     if isinstance(profile, Reviewer):
         reviews = tuple(
-            Review(text=text(review.text), comment=comment(review), score=review.score) for review in profile.reviews
+            review.model_copy(update={"text": text(review.text), "comment": comment(review.text, review.comment)})
+            for review in profile.reviews
         )
         comparisons = tuple(
-            Comparison(
-                response_a=text(comparison.response_a), response_b=text(comparison.response_b), label=comparison.label
+            comparison.model_copy(
+                update={"response_a": text(comparison.response_a), "response_b": text(comparison.response_b)}
             )
             for comparison in profile.comparisons
         )
         profile = profile.model_copy(update={"reviews": reviews, "comparisons": comparisons})
+    if own := _own_review(case):
+        meta = {"review": comment(case.candidates[0].text, own)} | meta
     return case.model_copy(update={"candidates": candidates, "profile": profile, "meta": case.meta | meta})
+
+
+def _own_review(case: Case) -> str:
+    """What the reviewer of a single text wrote about it; generated reviews are measured against it."""
+    review = case.meta.get("review")
+    return review if isinstance(review, str) and len(case.candidates) == 1 else ""

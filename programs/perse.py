@@ -47,6 +47,10 @@ class FromHistory(Judge):
         self.shuffle = HParam(shuffle)
         self.max_words = HParam(max_words, least=1)
 
+    @property
+    def reads_history(self) -> bool:
+        return bool(self.k.value)
+
     def known(self, case: Case) -> tuple[Reviewer, list[str]]:
         """What is shown of the reviewer of the case, and notes on what is not.
 

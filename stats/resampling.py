@@ -193,7 +193,7 @@ def bootstrap(
         return _undefined(value, n, count, equal)
     if count < n and count <= RESAMPLES and count * n <= RESAMPLES * DRAWN_CASES:
         without = np.array([statistic(np.flatnonzero(codes != group)) for group in range(count)], dtype=np.float64)
-        return _interval(value, jackknife_error(value, without), (n, count, equal), level, bounds)
+        return interval_from_error(value, jackknife_error(value, without), (n, count, equal), level, bounds)
     drawn = min(count, max(DRAWN_GROUPS, DRAWN_CASES * count // n))
     rng = np.random.default_rng(seed)
     samples = _draw_groups(rng, codes, count, drawn) if count < n else _draw_cases(rng, n, drawn)
@@ -202,7 +202,7 @@ def bootstrap(
     error = math.sqrt(drawn / count) * _deviation(replicates)
     if count < n:
         error *= math.sqrt(equal / (equal - 1))
-    return _interval(value, error, (n, count, equal), level, bounds)
+    return interval_from_error(value, error, (n, count, equal), level, bounds)
 
 
 def bootstrap_table(
@@ -241,7 +241,7 @@ def bootstrap_table(
         return _undefined(value, n, count, equal)
     if count < n:
         without = np.concatenate([statistic((total - part).reshape(-1, k, k)) for part in _chunks(kinds)])
-        return _interval(value, jackknife_error(value, without, often), (n, count, equal), level, bounds)
+        return interval_from_error(value, jackknife_error(value, without, often), (n, count, equal), level, bounds)
     rng = np.random.default_rng(seed)
     left, replicates = resamples or RESAMPLES, []
     while left:
@@ -249,7 +249,7 @@ def bootstrap_table(
         weights = rng.multinomial(count, often / count, size=size)
         replicates.append(statistic((weights @ kinds).reshape(size, k, k)))
         left -= size
-    return _interval(value, _deviation(np.concatenate(replicates)), (n, count, equal), level, bounds)
+    return interval_from_error(value, _deviation(np.concatenate(replicates)), (n, count, equal), level, bounds)
 
 
 def _chunks(kinds: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
@@ -352,7 +352,7 @@ def _kinds_of_groups(
     return kinds, often
 
 
-def _interval(
+def interval_from_error(
     value: float, error: float, size: tuple[int, int, float], level: float, bounds: tuple[float, float]
 ) -> Estimate:
     """From a standard error, NaN where it is not known; `size` is cases, groups and effective groups."""

@@ -1,26 +1,23 @@
-"""Cases that are rewritten before they are judged: anonymised, summarised."""
+"""Cases that are prepared before they are judged: rewritten one by one, or built out of a whole set."""
 
-import json
 import threading
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from ..data import Case, Rejects, Usage
 from ..data.split import sample
-from ..engines.jsonl import ResumableJsonl, writing
 from ..engines.ledger import Budget, Ledger, charge_to, current_ledger
 from ..engines.models import Roles
 from ..engines.pace import paced
 from ..engines.parallel import stream
 from ..engines.stop_rule import Failure
-from ..errors import BudgetSpent, DeclarationError, ExecutionError, Infrastructure, ModelRefused, RunError
+from ..errors import BudgetSpent, DeclarationError, ExecutionError, Infrastructure, ModelRefused
 from ..judging.firewall import as_failure
-from ..parsing import parse_object, shown
-from ..paths import fresh_opener, path_of
-from ..preparation.registry import build_preparation
+from ..paths import path_of
+from ..preparation.registry import build_pipeline
+from ..preparation.set_preparation import BuiltCases
 from .case_source import Cases, case_source
 from .coverage import Coverage
 from .interrupts import delayed_interrupt
@@ -35,10 +32,10 @@ from .preflight import (
     stored,
     workers_of,
 )
+from .prepared_cases import Failures, PreparedCases, PreparedLine
 from .progress import SILENT, Progress
 
-ENDING = ".jsonl"
-PREPARED_AGAIN = "Delete the line; the case is prepared again."
+Status = Literal["complete", "stopped", "budget", "failures"]
 
 
 @dataclass(frozen=True)
@@ -55,10 +52,12 @@ class PrepareRun:
         failed: cases that failed; they are in `rejects`, and are tried again by the next call.
         bad_rows: rows that could not be read; they are in `bad_rows_path`.
         usage: what this call spent, by stage.
+        built: what a preparation of the whole set made: counts, what it left out, the figures of its parts.
+        files: the parts of the cases in files of their own, by name; once every case is prepared.
     """
 
     out: Path
-    status: Literal["complete", "stopped", "budget", "failures"]
+    status: Status
     message: str = ""
     prepared: int = 0
     cases: int = 0
@@ -66,6 +65,8 @@ class PrepareRun:
     failed: int = 0
     bad_rows: int = 0
     usage: Mapping[str, Usage] = field(default_factory=dict)
+    built: BuiltCases | None = None
+    files: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def rejects(self) -> Path:
@@ -78,42 +79,6 @@ class PrepareRun:
     @property
     def bad_rows_path(self) -> Path:
         return self.out.with_suffix(".bad_rows.jsonl")
-
-
-@dataclass(frozen=True)
-class PreparedLine:
-    """A prepared case as a line of the file."""
-
-    case_id: str
-    text: str
-
-
-class PreparedCases(ResumableJsonl):
-    """The file of prepared cases, `NAME.jsonl`, with `NAME.manifest.json` and `NAME.rejects.jsonl`.
-
-    Raises:
-        RunError: a name with another ending.
-    """
-
-    def __init__(self, path: Path) -> None:
-        if path.suffix != ENDING:
-            raise RunError(f"{path}: the cases are written as JSON lines. Give a name that ends in {ENDING}.")
-        manifest, lock = path.with_suffix(".manifest.json"), path.with_name(f".{path.name}.lock")
-        super().__init__(path, manifest, lock, location=path, content="prepared cases")
-
-    @property
-    def rejects(self) -> Path:
-        return self.lines.with_suffix(".rejects.jsonl")
-
-    def finished(self) -> Iterator[tuple[str, str]]:
-        """The ids of the prepared cases; what they were prepared from is not known."""
-        with self.lines.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                where = f"{self.lines} line {number}: not a case"
-                case = parse_object(line, where, error=RunError, advice=PREPARED_AGAIN, nan=True)
-                if not isinstance(case.get("id"), str):
-                    raise RunError(f"{where}: field 'id' is {shown(case.get('id'))}. {PREPARED_AGAIN}")
-                yield case["id"], ""
 
 
 def prepare(
@@ -134,17 +99,19 @@ def prepare(
     progress: Progress = SILENT,
     stop: threading.Event | None = None,
 ) -> PrepareRun:
-    """Rewrite cases into a .jsonl file, or continue; cases that failed are tried again.
+    """Rewrite cases, or build them out of a whole set, into a .jsonl file, or continue; cases that failed are tried
+    again.
 
     Args:
-        preparation: names of `dicast list`, several as a list, or with commas as in "anonymise,summarise".
+        preparation: names of `dicast list`, several as a list, or with commas as in "anonymise,summarise". One that
+            builds cases out of a whole set, such as "histories", comes first.
         cases: as of `dicast.run`.
         out: the file of prepared cases, which every function here takes as cases.
         lm: `provider/model`, or `role=provider/model,...`.
         settings: parameters by name.
         limit: this many cases: the first, or with `seed` a random sample.
         limit_groups: instead of `limit`: this many groups (inputs, persons), each with all its cases.
-        seed: of the sample.
+        seed: of the sample, and of what a preparation of a whole set draws (there 0 by default).
         workers: cases at once.
         timeout: seconds until the first byte of an answer, of which the whole may take twice that; by default 120, of a
             local model 1,800.
@@ -162,7 +129,8 @@ def prepare(
     check_limits(limit, limit_groups)
     path, roles = path_of(out), Roles.parse(lm) if lm else Roles({})
     names = preparation if isinstance(preparation, str) else ",".join(map(str, preparation or ()))
-    program = build_preparation(names, **(settings or {})).bind(roles)
+    pipeline = build_pipeline(names, **(settings or {}))
+    program = pipeline.of_cases.bind(roles)
     admit_models(program, trust=False, progress=progress)
     unread = case_source(cases)
     workers, stop = workers_of(program, workers), stop or threading.Event()
@@ -178,62 +146,73 @@ def prepare(
         except (BudgetSpent, DeclarationError):
             raise
         except Exception as error:
-            return as_failure(error, f"preparation {program.name!r}")
+            return as_failure(error, f"preparation {pipeline.name!r}")
 
     prepare_models(program, progress=progress)
-    failures, bad_rows = _Failures(file.rejects), Rejects(path.with_suffix(".bad_rows.jsonl"))
+    failures, bad_rows = Failures(file.rejects), Rejects(path.with_suffix(".bad_rows.jsonl"))
     with file.locked(), bad_rows:
         source = stored(unread, path.with_suffix(""))
+        is_drawn = seed is not None or pipeline.of_set is not None  # so that other limits give other cases
         identity = {
-            "with": program.name, "settings": program.settings(), "lm": str(roles),
-            "models": program.resolved_models(), "data": source.digest(), "seed": seed,
-            "limit": limit if seed is not None else None,
-            **({"limit_groups": limit_groups} if limit_groups and seed is not None else {}), **source.reading(),
+            "with": pipeline.name, "settings": pipeline.settings(), "lm": str(roles),
+            "models": program.resolved_models(), "data": source.digest(),
+            "seed": (seed or 0) if pipeline.of_set else seed,
+            "limit": limit if is_drawn else None,
+            **({"limit_groups": limit_groups} if limit_groups and is_drawn else {}), **source.reading(),
         }  # fmt: skip
         before = file.open({"identity": identity, "cases": source.source, **run_facts()})
-        drawn = sample(source.cases(bad_rows if skip_bad else None), limit, seed, limit_groups=limit_groups)
-        chosen = file.missing(nonempty(drawn, source))
+        rows = nonempty(
+            sample(source.cases(bad_rows if skip_bad else None), limit, seed, limit_groups=limit_groups), source
+        )
+        total = None if limit_groups else limit or source.count()
+        built: BuiltCases | None = None
+        if pipeline.of_set is not None:
+            progress.start(total, 0)
+            built = pipeline.of_set.build(list(_counted(rows, progress)), seed=seed or 0)
+            rows, total = iter(built.cases), len(built.cases)
         failures.path.unlink(missing_ok=True)
-        with charge_to(ledger), paced(pace), delayed_interrupt(stop), file.append() as lines:
-            progress.start(None if limit_groups else limit or source.count(), before)
-            try:
-                for case, result in stream(attempt, chosen, workers=workers, stop=stop, failed=_server_failure):
-                    if isinstance(result, ExecutionError):
-                        failures.add(case.id, result)
-                    else:
-                        file.add(lines, result.case_id, result.text)
-                    progress.prepared(failures.count)
-            except BudgetSpent as error:
-                message = str(error)
-    status: Literal["complete", "stopped", "budget", "failures"] = (
+        if built is not None and not pipeline.of_cases.steps:
+            file.write_all(built.cases)
+        else:
+            with charge_to(ledger), paced(pace), delayed_interrupt(stop), file.append() as lines:
+                progress.start(total, before)
+                try:
+                    missing = file.missing(rows)
+                    for case, result in stream(attempt, missing, workers=workers, stop=stop, failed=_server_failure):
+                        if isinstance(result, ExecutionError):
+                            failures.add(case.id, result)
+                        else:
+                            file.add(lines, result.case_id, result.text)
+                        progress.prepared(failures.count)
+                except BudgetSpent as error:
+                    message = str(error)
+        is_whole = not (message or stop.is_set() or failures.count)
+        files = file.write_parts(built.files) if built is not None and is_whole else {}
+    status: Status = (
         "budget" if message else "stopped" if stop.is_set() else "failures" if failures.count else "complete"
     )
     done = len(file.done)
     coverage = Coverage(done + failures.count, done, failures.reasons, failures.example)
     return PrepareRun(
-        path, status, message, done - before, done, coverage, failures.count, bad_rows.count, ledger.stages
+        path,
+        status,
+        message,
+        done - before,
+        done,
+        coverage,
+        failures.count,
+        bad_rows.count,
+        ledger.stages,
+        built,
+        files,
     )
 
 
-class _Failures:
-    """A JSON Lines file of the cases that failed: `{"id", "reason", "error"}`; there is none without failures."""
-
-    def __init__(self, path: Path) -> None:
-        self.path, self.count = path, 0
-        self.reasons, self._first = Counter[str](), dict[str, str]()
-
-    def add(self, case_id: str, error: ExecutionError) -> None:
-        line = json.dumps({"id": case_id, "reason": error.reason, "error": str(error)}, ensure_ascii=False) + "\n"
-        with writing(self.path), open(self.path, "ab", opener=fresh_opener) as file:
-            file.write(line.encode("utf-8", "backslashreplace"))
-        self.count += 1
-        self.reasons[error.reason] += 1
-        self._first.setdefault(error.reason, str(error))
-
-    @property
-    def example(self) -> str:
-        """The first error of the most frequent reason."""
-        return self._first[self.reasons.most_common(1)[0][0]] if self.reasons else ""
+def _counted(cases: Iterable[Case], progress: Progress) -> Iterator[Case]:
+    """The same cases, each of which is progress."""
+    for case in cases:
+        progress.prepared(0)
+        yield case
 
 
 def _server_failure(result: PreparedLine | ExecutionError) -> Failure | None:

@@ -20,6 +20,7 @@ from ..optimizers.compile_folder import is_compilation
 from ..paths import path_of
 from .case_filters import ExcludedCases, default_refusals
 from .case_source import Cases, CaseSource, StoredRows, case_source, filtered_for
+from .history_count import HistoryCount
 from .interrupts import delayed_interrupt
 from .judge_spec import BuiltJudge, JudgeSpec, judge_spec, same_judge
 from .label_count import LabelCount
@@ -176,7 +177,7 @@ def run(
     folder = RunFolder(path_of(out) if out is not None else spec.default_folder, retried=retried_reasons(retry))
     if is_compilation(folder.path):
         raise RunError(f"{folder.path}: holds a compilation. Give another --out.")
-    labels, left_out = LabelCount(), ExcludedCases()
+    labels, left_out, histories = LabelCount(), ExcludedCases(), HistoryCount(built, progress)
     with fresh_folder(folder.path), folder.locked(), Rejects(folder.path / "rejects.jsonl") as rejects:
         before = identity_before(folder)
         if before is not None:
@@ -184,7 +185,7 @@ def run(
         read_from, seen = stored(spec.cases, folder.path), SeenCases(spec.judge, built, before)
         unseen = seen.unseen(read_from.cases(rejects if skip_bad else None, left_out))
         drawn = sample(unseen, limit, seed, limit_groups=limit_groups)
-        chosen = seen.counted(labels.counted(nonempty(drawn, read_from)))
+        chosen = histories.counted(seen.counted(labels.counted(nonempty(drawn, read_from))))
         fitted_to: list[Case] = []
         if isinstance(built, FittedJudge):
             fitted_to = list(chosen)
@@ -202,7 +203,9 @@ def run(
                 run_cases(built, chosen, folder, workers=workers, on_verdict=progress.verdict, stop=stop)
             except BudgetSpent as error:
                 message = str(error)
-    for notice in filter(None, (*left_out.notices(read_from.not_by), labels.notice(), seen.notice())):
+    for notice in filter(
+        None, (*left_out.notices(read_from.not_by), labels.notice(), seen.notice(), histories.notice())
+    ):
         progress.notice(notice)
     status: Status = "budget" if message else "stopped" if stop.is_set() else "complete"
     return Run(

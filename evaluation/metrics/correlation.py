@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ...stats import association
-from ...stats.agreement import confusion
 from ...stats.proportions import FEWEST, correlation
 from ...stats.resampling import Estimate, bootstrap, bootstrap_table, mean
 from ..answers import by_answer, of_answers, of_cases
@@ -15,10 +14,10 @@ from ..measure_factories import clip_interval, proportion_measure, to_measure, w
 from ..metric import MetricOptions, register
 from ..results import Histogram, Measure, Stratum
 from ..run_arrays import Codes, Floats, RunArrays
+from ..text_pairs import TextPairs, share_of_hits, text_pairs, usual_pairs
 
 COEFFICIENTS = {"pearson": "Pearson's r", "spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}
 BINS = 20  # of the histograms
-SAMPLED_PAIRS = 200  # of texts, as in arXiv 2304.00723
 
 
 @register("correlation")
@@ -69,9 +68,12 @@ def mean_correlation(
 
 
 def strata(run: RunArrays, seed: int) -> tuple[Stratum, ...]:
-    """Pairs by how far the two human scores lie apart: the closer, the harder."""
+    """Pairs by how far the two human scores lie apart: the closer, the harder. Single texts are paired first."""
+    return (*_strata_of_pairs(run, seed), *_strata_of_texts(run.rated, seed))
+
+
+def _strata_of_pairs(run: RunArrays, seed: int) -> Iterator[Stratum]:
     pairs = _scored_pairs(by_answer(run))
-    rows = []
     for name, low, high, mask in association.strata(pairs.human_difference) if pairs.n else ():
         part = pairs.rows(mask)
         if part.n:
@@ -79,8 +81,28 @@ def strata(run: RunArrays, seed: int) -> tuple[Stratum, ...]:
             description = "the verdict names the text that people score higher"
             accuracy = proportion_measure("accuracy", hits, part.group, description)
             measures = tuple(of_cases((accuracy, *_of_pairs(part, seed)), run))
-            rows.append(Stratum(name=name, low=low, high=high, measures=measures))
-    return tuple(rows)
+            yield Stratum(name=name, low=low, high=high, measures=measures)
+
+
+def _strata_of_texts(texts: RunArrays, seed: int) -> Iterator[Stratum]:
+    """Sampled pairs of texts, those of each aspect apart: aspects have different scales."""
+    aspects = strata_of(texts)
+    pairs = usual_pairs(texts, aspects, seed) if texts.n >= FEWEST else None
+    for aspect in pairs.aspects.names if pairs else ():
+        of_aspect = pairs.part(pairs.aspects.rows(aspect))
+        for name, low, high, mask in association.strata(of_aspect.difference):
+            if mask.any():
+                measures = tuple(_of_stratum(of_aspect.part(mask), seed))
+                shown = aspect_name(name, aspect if aspects.several else "")
+                yield Stratum(name=shown, low=low, high=high, measures=measures)
+
+
+def _of_stratum(pairs: TextPairs, seed: int) -> Iterator[Measure]:
+    estimate, _ = pairs.figure(share_of_hits, bounds=(0, 1), seed=seed)
+    description = f"the judge's scores order a sampled pair of {pairs.where} as people's do"
+    yield to_measure("accuracy", estimate, description, is_proportion=True)
+    estimate, _ = pairs.figure(association.tau_of_table, bounds=(-1, 1), seed=seed)
+    yield to_measure("tau of pairs", estimate, f"Kendall's tau-b over sampled pairs of {pairs.where}")
 
 
 def histograms(run: RunArrays) -> tuple[Histogram, ...]:
@@ -126,30 +148,12 @@ def _within_inputs(texts: RunArrays, strata: Strata, aspect: str) -> Iterator[Me
 
 
 def _of_sampled_pairs(texts: RunArrays, strata: Strata, seed: int, aspect: str) -> Iterator[Measure]:
-    """Scores read as verdicts of pairs of texts that answer the same input and aspect."""
-    drawn = []
-    for name in strata.names:
-        rows = strata.rows(name)
-        pairs = association.sampled_pairs(texts.human_score[rows], texts.group[rows], SAMPLED_PAIRS, seed)
-        if len(pairs) >= FEWEST:
-            drawn.append((name, rows[pairs]))
-    if not drawn:
-        return
-    whose = Strata(tuple(name for name, _ in drawn), np.repeat(np.arange(len(drawn)), [len(p) for _, p in drawn]))
-    first, second = np.concatenate([pairs for _, pairs in drawn]).T
-    human, judge = texts.human_score[first] - texts.human_score[second], texts.score[first] - texts.score[second]
-    sides, groups = (association.pair_codes(human), association.pair_codes(judge)), texts.group[first]
-    if whose.several:
-        estimate, _ = mean_estimate(whose, lambda rows: _tau(sides[0][rows], sides[1][rows]), groups, seed=seed)
-    else:
-        estimate = bootstrap_table(association.tau_of_table, *sides, 3, groups, seed=seed)
-    over = strata.words(whose.names)
-    description = f"Kendall's tau-b over {len(first)} sampled pairs of one input{over}"
-    yield to_measure(aspect_name("tau of pairs", aspect), estimate, description)
-
-
-def _tau(human: Codes, judge: Codes) -> float:
-    return float(association.tau_of_table(confusion(human, judge, 3)))
+    """Scores read as verdicts of pairs of texts of one aspect: of one input, and of the whole set."""
+    for name, of_set in (("tau of pairs", False), ("tau of pairs of the set", True)):
+        if pairs := text_pairs(texts, strata, seed, of_set=of_set):
+            estimate, over = pairs.figure(association.tau_of_table, bounds=(-1, 1), seed=seed)
+            description = f"Kendall's tau-b over {len(pairs.human)} sampled pairs of {pairs.where}{over}"
+            yield to_measure(aspect_name(name, aspect), estimate, description)
 
 
 def _errors(difference: Floats, groups: Codes, strata: Strata, aspect: str = "") -> Iterator[Measure]:

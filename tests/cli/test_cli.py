@@ -214,7 +214,9 @@ def test_list_names_every_program_with_its_calls(elsewhere, capsys):
     assert all(row["source"] and row["inputs"] and row["calls"] for row in rows.values())
     assert rows["fennec"]["stages"] == ["criteria", "guideline", "judgment", "correction"]
     assert rows["pref"]["stages"] == ["coverage", "preference", "score"]
-    assert [row["name"] for row in told["preparations"]] == ["anonymise", "summarise"]
+    assert [row["name"] for row in told["preparations"]] == [
+        "anonymise", "histories", "pairs", "summarise", "titles",
+    ]  # fmt: skip
     assert told["engines"] == ["endpoint", "hosted", "local"]
     assert "authored" in told["data_sets"]
     assert "accuracy" in told["objectives"]

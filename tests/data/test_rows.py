@@ -347,3 +347,31 @@ def test_a_value_that_pydantic_refuses_is_shown_too() -> None:
 
 def test_a_feature_that_is_null_is_left_out() -> None:
     assert made(PAIR, persona={"age": "30", "job": None}).profile == Persona(features={"age": "30"})
+
+
+# flat rows: one review, or one choice, of a reviewer
+
+
+def test_a_flat_review_is_a_text_of_its_reviewer():
+    row = {"reviewer": "ann", "text": "A tale.", "review": "Fine.", "score": 7, "title": "Tales"}
+    case = row_to_case(row, default_id="x", scale=(1, 10))
+    assert (case.query, case.candidates[0].text, case.group) == ("", "A tale.", "ann")
+    assert (case.profile.id, case.profile.reviews) == ("ann", ())
+    assert case.meta == {"review": "Fine.", "title": "Tales"}
+
+
+def test_a_flat_choice_may_be_of_both_or_neither():
+    row = {"reviewer": "ann", "premise": "Once.", "response_a": "x", "response_b": "y", "label": "Neither"}
+    case = row_to_case(row, default_id="x")
+    assert (case.query, case.label.value, case.meta["label"]) == ("Once.", "tie", "neither")
+
+
+def test_a_row_with_a_history_keeps_its_shape():
+    row = {"reviewer": "ann", "reviews": [{"text": "x", "score": 1}], "text": "A tale.", "score": 7}
+    with pytest.raises(FieldError, match="the columns are"):
+        row_to_case(row, default_id="x", scale=(1, 10))
+
+
+def test_a_premise_beside_a_query_is_an_attribute():
+    row = {"query": "q", "premise": "Once.", "response_a": "x", "response_b": "y", "label": "a"}
+    assert row_to_case(row, default_id="x").attributes == {"premise": "Once."}

@@ -25,7 +25,7 @@ from dicast.optimizers.compile_folder import read_compilation
 from dicast.optimizers.recipe import read_recipe
 from dicast.reproduction.recorded import RecordedPreference, RecordedScore, read
 from dicast.workflows.case_source import CaseSource
-from dicast.workflows.preparations import PreparedCases
+from dicast.workflows.prepared_cases import PreparedCases
 from dicast.workflows.run_results import Run
 
 ROOT = Path(__file__).parents[2]

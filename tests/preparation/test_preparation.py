@@ -364,7 +364,7 @@ def test_what_is_wrong_is_named():
         ),
         (
             lambda: build_preparation("x,summarise"),
-            "'x': there is no such preparation. Use one or more of anonymise, sum",
+            "'x': there is no such preparation. Use one or more of anonymise, hist",
         ),
         (lambda: build_preparation("summarise,summarise"), "named twice"),
         (
