@@ -50,8 +50,8 @@ def command(names: str, out: Path, min_coverage: float, as_json: bool, **values:
 
     anonymise and summarise replace names and shorten long texts, so that a model cannot know a text by heart; titles
     asks the model which texts it knows. Running again continues where it stopped and tries failed cases again. Cases
-    that failed are in OUT.rejects.jsonl with the reason; the exit code is then 3, unless --min-coverage allows it.
-    Anonymise first: a summary must not bring names back.
+    that failed are in OUT.rejects.jsonl with the reason. Exit 3 then, unless --min-coverage allows it. Anonymise
+    first: a summary must not bring names back.
 
     histories makes cases with a reviewer's history of rows of one review each (reviewer, text, review, score), or of
     one choice each (reviewer, response_a, response_b, label); OUT.train.jsonl and OUT.validation.jsonl hold different

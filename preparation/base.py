@@ -57,8 +57,8 @@ class Chain(Preparation):
 def texts_of(case: Case) -> dict[str, list[str]]:
     """Every different text of the case, each with the comments on it."""
     texts: dict[str, list[str]] = {candidate.text: [] for candidate in case.candidates}
-    if own := _own_review(case):
-        texts[case.candidates[0].text].append(own)
+    if written := _own_review(case):
+        texts[case.candidates[0].text].append(written)
     if isinstance(case.profile, Reviewer):
         for review in case.profile.reviews:
             texts.setdefault(review.text, []).append(review.comment)
@@ -93,8 +93,8 @@ def rewritten(
             for comparison in profile.comparisons
         )
         profile = profile.model_copy(update={"reviews": reviews, "comparisons": comparisons})
-    if own := _own_review(case):
-        meta = {"review": comment(case.candidates[0].text, own)} | meta
+    if written := _own_review(case):
+        meta = {"review": comment(case.candidates[0].text, written)} | meta
     return case.model_copy(update={"candidates": candidates, "profile": profile, "meta": case.meta | meta})
 
 

@@ -87,14 +87,14 @@ class Histories(SetPreparation):
         least = max(USUAL_MINIMUM[sides] if self.minimum.value == AUTO else self.minimum.value, k + 1)
         by_reviewer = _by_reviewer(cases)
         items = {name: _items(_usable(rows, left_out)) for name, rows in by_reviewer.items()}
-        chosen = {name: own for name, own in items.items() if len(own) >= least}
+        chosen = {name: texts for name, texts in items.items() if len(texts) >= least}
         few = f"rows of reviewers with fewer than {least} {'texts' if sides == 1 else 'pairs'}"
         left_out[few] = sum(len(item.cases) for name in items.keys() - chosen.keys() for item in items[name])
         splits = self._splits(sorted(chosen), seed)
         built = [
             _with_history(query, earlier, splits.get(name))
-            for name, own in chosen.items()
-            for query, earlier in self._queries(name, own, k, seed, left_out)
+            for name, texts in chosen.items()
+            for query, earlier in self._queries(name, texts, k, seed, left_out)
         ]
         if not built:
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items() if count)
@@ -193,7 +193,7 @@ def _with_history(query: Case, earlier: Sequence[Case], split: str | None) -> Ca
     assert isinstance(query.profile, Reviewer)
     texts = [candidate.text for case in (query, *earlier) for candidate in case.candidates]
     reviewer, comments = query.profile.id, [_comment(case) for case in earlier]
-    meta = {"split": split} if split else {}
+    meta: dict[str, object] = {"split": split} if split else {}
     if titles := [str(case.meta["title"]) for case in earlier if "title" in case.meta]:
         meta["titles"] = titles
     profile = (

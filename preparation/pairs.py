@@ -36,15 +36,15 @@ class Pairs(SetPreparation):
 
     Args:
         n: pairs of each aspect, or all where there are fewer.
-        within: "input" pairs texts of the same input, "set" any two of the set.
+        scope: "input" pairs texts of the same input, "set" any two of the set.
     """
 
     name = "pairs"
 
-    def __init__(self, *, n: int = SAMPLED, within: str = "input") -> None:
+    def __init__(self, *, n: int = SAMPLED, scope: str = "input") -> None:
         super().__init__()
         self.n = HParam(n, least=1)
-        self.within = HParam(within, ("input", "set"))
+        self.scope = HParam(scope, ("input", "set"))
 
     def build(self, cases: Sequence[Case], *, seed: int) -> BuiltCases:
         left_out: Counter[str] = Counter()
@@ -63,7 +63,7 @@ class Pairs(SetPreparation):
             built += pairs
             parts |= _figures(pairs, f" ({aspect})" if len(by_aspect) > 1 else "")
         if not built:
-            raise DataError(f"preparation 'pairs': {_no_pair(len(cases), left_out, self.within.value)}")
+            raise DataError(f"preparation 'pairs': {_no_pair(len(cases), left_out, self.scope.value)}")
         counts = {"texts": sum(map(len, by_aspect.values())), "pairs": len(built)}
         if apart := sum(case.meta["inputs"] == "different" for case in built):
             counts["pairs of different inputs"] = apart
@@ -72,7 +72,7 @@ class Pairs(SetPreparation):
     def _sampled(self, texts: Sequence[Case], seed: int) -> list[Case]:
         """Pairs of texts with one scale, with their strata."""
         scores = np.array([score_of(case) for case in texts])
-        groups = [_person(case) + (case.split_key if self.within.value == "input" else "") for case in texts]
+        groups = [_person(case) + (case.split_key if self.scope.value == "input" else "") for case in texts]
         sampled = sampled_pairs(scores, groups, int(self.n.value), seed)
         if not len(sampled):
             return []
@@ -144,9 +144,9 @@ def _figures(pairs: Sequence[Case], aspect: str) -> dict[str, Figures]:
     return figures
 
 
-def _no_pair(count: int, left_out: Counter[str], within: str) -> str:
+def _no_pair(count: int, left_out: Counter[str], scope: str) -> str:
     reasons = ", ".join(f"{number:,} {reason}" for reason, number in left_out.items())
-    advice = " --set within=set pairs any two texts of the set." if within == "input" else ""
+    advice = " --set scope=set pairs any two texts of the set." if scope == "input" else ""
     return (
         f"no two scored texts{' of one input' if advice else ''} among {count:,} cases"
         + (f" ({reasons}).{advice}" if reasons else f".{advice}")

@@ -11,14 +11,14 @@ Figures = Mapping[str, float]  # name -> number, as in {"reviewers": 45, "cases"
 
 @dataclass(frozen=True)
 class BuiltCases:
-    """What a preparation made of a set.
+    """The cases that a preparation built out of a set, and what it left out.
 
     Attributes:
         cases: in the order of the file.
         counts: what was read, as in {"rows": 600, "reviewers": 50}.
         left_out: reason -> how many of what the reason names.
         parts: a part of the cases -> its figures; all parts have the same ones.
-        files: values of `meta["split"]`, each of which is written into a file of its own as well.
+        files: values of `meta["split"]`, each of which is written into its own file as well.
     """
 
     cases: Sequence[Case] = field(repr=False)

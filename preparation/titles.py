@@ -68,7 +68,7 @@ def normalised_title(title: str) -> str:
         >>> normalised_title("The Crazies (2010)") == normalised_title("crazies, the") == "crazies"
         True
     """
-    bare = INVERTED.sub(r"\2 \1", YEAR.sub("", title.strip()))
-    letters = unicodedata.normalize("NFKD", bare).casefold().replace("&", " and ")
+    undated = INVERTED.sub(r"\2 \1", YEAR.sub("", title.strip()))
+    letters = unicodedata.normalize("NFKD", undated).casefold().replace("&", " and ")
     words = " ".join(re.findall(r"[^\W_]+", "".join(c for c in letters if not unicodedata.combining(c))))
     return ARTICLE.sub("", words)

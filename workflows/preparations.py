@@ -52,8 +52,8 @@ class PrepareRun:
         failed: cases that failed; they are in `rejects`, and are tried again by the next call.
         bad_rows: rows that could not be read; they are in `bad_rows_path`.
         usage: what this call spent, by stage.
-        built: what a preparation of the whole set made: counts, what it left out, the figures of its parts.
-        files: the parts of the cases in files of their own, by name; once every case is prepared.
+        built: what a preparation of the whole set reports: counts, what it left out, the figures of its parts.
+        files: the file of each part of the cases, by name; once every case is prepared.
     """
 
     out: Path
@@ -103,8 +103,8 @@ def prepare(
     again.
 
     Args:
-        preparation: names of `dicast list`, several as a list, or with commas as in "anonymise,summarise". One that
-            builds cases out of a whole set, such as "histories", comes first.
+        preparation: names of `dicast list`, several as a list, or with commas as in "anonymise,summarise". A
+            preparation that builds cases out of a whole set, such as "histories", comes first.
         cases: as of `dicast.run`.
         out: the file of prepared cases, which every function here takes as cases.
         lm: `provider/model`, or `role=provider/model,...`.

@@ -53,7 +53,7 @@ class PreparedCases(ResumableJsonl):
         self.read_done()
 
     def write_parts(self, names: Iterable[str]) -> dict[str, Path]:
-        """The lines of each value of `meta["split"]` in a file of their own, `NAME.VALUE.jsonl`; by value."""
+        """Write the lines of each value of `meta["split"]` into `NAME.VALUE.jsonl`; the paths by value."""
         paths = {name: self.lines.with_suffix(f".{name}{ENDING}") for name in names}
         for name, path in paths.items():
             _write_lines(path, (line for line, case in self._rows() if case["meta"].get("split") == name))

@@ -85,7 +85,7 @@ def test_fewer_pairs_than_asked_are_all_of_them():
 
 def test_texts_of_different_inputs_come_with_their_own_input():
     cases = texts(inputs=20, systems=1, aspects=("overall",))
-    result = built(cases, n=30, within="set")
+    result = built(cases, n=30, scope="set")
     assert len(result.cases) == 30
     assert result.counts["pairs of different inputs"] == 30
     for pair in result.cases:
@@ -97,13 +97,13 @@ def test_texts_of_different_inputs_come_with_their_own_input():
 
 def test_texts_without_an_input_stay_as_they_are():
     dialogs = [case.model_copy(update={"query": ""}) for case in texts(inputs=9, systems=1, aspects=("overall",))]
-    for pair in built(dialogs, within="set").cases:
+    for pair in built(dialogs, scope="set").cases:
         assert all(candidate.text.startswith("Summary of") for candidate in pair.candidates)
         assert pair.meta["inputs"] == "the same"
 
 
 def test_where_no_input_has_two_texts_the_error_names_the_way_out():
-    with pytest.raises(DataError, match="no two scored texts of one input among 5 cases. --set within=set pairs any"):
+    with pytest.raises(DataError, match="no two scored texts of one input among 5 cases. --set scope=set pairs any"):
         built(texts(inputs=5, systems=1, aspects=("overall",)))
 
 
@@ -128,11 +128,11 @@ def test_a_run_over_the_pairs_has_tau_and_accuracy_by_stratum(tmp_path, monkeypa
     assert [stratum.name for stratum in evaluation.strata] == ["hard", "medium", "easy"]
 
 
-@pytest.mark.parametrize(("name", "within"), [("summeval", "input"), ("openmeva", "input"), ("fed-turn", "set")])
-def test_pairs_of_the_sets_of_the_paper(public_sets, tmp_path, name, within):
+@pytest.mark.parametrize(("name", "scope"), [("summeval", "input"), ("openmeva", "input"), ("fed-turn", "set")])
+def test_pairs_of_the_sets_of_the_paper(public_sets, tmp_path, name, scope):
     source = CaseSource(name, root=public_sets)
     out = tmp_path / "pairs.jsonl"
-    run = dicast.prepare("pairs", source, out, seed=1, settings={"within": within})
+    run = dicast.prepare("pairs", source, out, seed=1, settings={"scope": scope})
     pairs = list(read_cases(out))
     counts = Counter(pair.aspect for pair in pairs)
     assert set(counts.values()) == {200}
