@@ -124,7 +124,7 @@ def _print(
     render.console.print(_closing(rows))
     if printed := sum(row.basis == "aggregates" for row in rows):
         render.console.print(
-            f"{printed:,} of them are recomputed from printed counts of runs whose judgments were not released"
+            f"{printed:,} of them are recomputed from printed counts of runs whose judgments are not in the folder"
         )
 
 

@@ -28,12 +28,14 @@ class Recomputed:
 
     Attributes:
         hits: of a proportion; None for other values.
+        why: of a value that the rows do not determine: which rows are missing.
     """
 
     value: float
     n: int
     hits: int | None = None
     basis: Basis = "items"
+    why: str = ""
 
     @classmethod
     def proportion(cls, part: Proportion) -> Self:
@@ -120,7 +122,7 @@ def compare(
             decimals=printed.decimals,
             difference=None if value is None else value - printed.value,
             verdict=verdict,
-            why=known.why if known and holds else "",
+            why=known.why if known and holds else figure.why if verdict == "not recorded" else "",
         )
 
 
