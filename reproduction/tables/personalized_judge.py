@@ -214,9 +214,9 @@ def _runs(root: Path) -> dict[Run, list[PersonaJudgment]]:
     for row in read(root / FILES[0], PersonaJudgment):
         runs.setdefault((SETS[row.dataset_id], row.setting, row.judge), []).append(row)
     for run, aggregate in _printed(root) if (root / FILES[1]).is_file() else ():
-        own = root / aggregate.file
-        if run not in runs and own.is_file():
-            runs[run] = [row.judgment(aggregate, number) for number, row in enumerate(read(own, RunRow))]
+        copy = root / aggregate.file
+        if run not in runs and copy.is_file():
+            runs[run] = [row.judgment(aggregate, number) for number, row in enumerate(read(copy, RunRow))]
     return runs
 
 
