@@ -79,7 +79,7 @@ def to_record(judge: Judge, lm: str | None = None) -> JudgeRecord:
         declaration=_as_declared(judge.declaration) if isinstance(judge, YamlJudge) else None,
         settings=settings,
         files={name: file_digest(Path(name)) for name in map(str, settings.values()) if _is_file(name)},
-        stages={name: _saved_stage(stage) for name, stage in own_stages(judge).items()},
+        stages={name: _saved_stage(stage) for name, stage in own_stages(judge).items() if not stage.is_implied},
         learned={name: as_json(learned.dump_state()) for name, learned in _learned(judge).items()},
         lm={} if seats else _models(judge, lm),
         head=judge.head,
@@ -194,7 +194,7 @@ def _saved_stage(stage: Stage) -> StageRecord:
 
 def _fill_stages(judge: Judge, record: JudgeRecord) -> None:
     stages = own_stages(judge)
-    _same("stages", stages, record.stages)
+    _same("stages", [name for name in stages if name in record.stages or not stages[name].is_implied], record.stages)
     for name, saved_stage in record.stages.items():
         ask = stages[name].ask
         # DSPy tells the fields of a saved signature apart by their position alone; here they are named.

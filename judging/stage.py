@@ -133,6 +133,16 @@ class Stage(dspy.Module):
         self.named_by, self.admitted = "", True  # the judge file that names the model; whether texts may go there
         self.max_tokens, self.temperature, self.top_p, self.attempts = max_tokens, temperature, top_p, attempts
         self.check, self.reader, self.affects_verdict = check, reader, affects_verdict
+        self._implied = ""
+
+    def imply(self) -> None:
+        """Leave the stage out of judge files while it is as it comes: of a stage that is newer than saved files."""
+        self._implied = str(self.ask.signature.instructions)
+
+    @property
+    def is_implied(self) -> bool:
+        """Whether a judge file goes without the stage."""
+        return self._implied == self.ask.signature.instructions and not self.ask.demos
 
     @property
     def readouts(self) -> tuple[str, ...]:

@@ -84,13 +84,16 @@ class PersonaJudge(Judge):
         self.seed = HParam(seed)
         self.tie_threshold = HParam(tie_threshold, least=0.0)
         for name, signature in signatures.QUESTIONS.items():
-            base, sure, or_tie = STAGES["standard"], STAGES["certainty"], STAGES["tie"]
-            stage = _stage_name(name)
-            setattr(self, stage + base, Question(signature, "judgment", max_tokens=16, **DRAWN))
-            stated = signatures.asks_for_certainty(signature)
-            setattr(self, stage + sure, Stage(stated, "judgment", max_tokens=32, **DRAWN))
-            tied = signatures.allows_tie(signature)
-            setattr(self, stage + or_tie, Question(tied, "judgment", max_tokens=16, **DRAWN))
+            stated, tied = signatures.asks_for_certainty(signature), signatures.allows_tie(signature)
+            forms = {
+                "standard": Question(signature, "judgment", max_tokens=16, **DRAWN),
+                "certainty": Stage(stated, "judgment", max_tokens=32, **DRAWN),
+                "tie": Question(tied, "judgment", max_tokens=16, **DRAWN),
+            }
+            for setting, stage in forms.items():
+                if name != "prefers":
+                    stage.imply()
+                setattr(self, _stage_name(name) + STAGES[setting], stage)
 
     @property
     def pairs_only(self) -> bool:

@@ -139,16 +139,17 @@ def test_an_answer_in_the_range_is_taken(answer):
         assert dspy.Predict(reference_free.ExplicitV3)(task="t", source="s", text="x", aspect="a").score == int(answer)
 
 
-@pytest.mark.parametrize(
-    "signature", [reference_free.ExplicitV1, reference_free.ExplicitV5, persona.PreferAsPersonSure]
-)
+PREFER_SURE = persona.asks_for_certainty(persona.PreferAsPerson)
+
+
+@pytest.mark.parametrize("signature", [reference_free.ExplicitV1, reference_free.ExplicitV5, PREFER_SURE])
 def test_no_schema_of_ours_lists_a_hundred_numbers(signature):
     assert len(json.dumps(schema_sent(signature))) < 500
 
 
 @pytest.mark.model
 @pytest.mark.slow
-@pytest.mark.parametrize("signature", [reference_free.ExplicitV3, persona.PreferAsPersonSure])
+@pytest.mark.parametrize("signature", [reference_free.ExplicitV3, PREFER_SURE])
 def test_a_grammar_keeps_a_real_models_answers_in_the_range(small_model, signature):
     """llama.cpp makes a grammar of `minimum` and `maximum`; 135M parameters at temperature 1.5 answer anything."""
     lm, read = get_lm(small_model, cache=False), []

@@ -58,6 +58,15 @@ def test_an_old_file_saved_again_is_of_the_new_format_and_the_same_judge(name, t
     assert not any("probability" in stage for stage in read(path).judge.stages)
 
 
+def test_a_stage_that_a_program_got_later_is_saved_once_it_is_tuned(tmp_path):
+    judge, path = loaded("persona"), tmp_path / "again.judge.json"
+    judge.wrote.ask.signature = judge.wrote.ask.signature.with_instructions("Tuned.")
+    save(judge, path)
+    assert "wrote" in read(path).judge.stages
+    assert "wrote_sure" not in read(path).judge.stages
+    assert load(path).wrote.ask.signature.instructions == "Tuned."
+
+
 def test_the_training_record_of_an_old_file_has_the_present_names(tmp_path):
     content = json.loads((OLD / "direct.judge.json").read_text())
     measure = {"name": "accuracy", "value": 0.5, "what": "right", "kind": "share", "neutral": None}
