@@ -22,9 +22,10 @@ from dicast.engines.batch import read_manifest, read_verdicts
 from dicast.evaluation import evaluate
 from dicast.judging import PROGRAMS
 
-FED = "--cases fed-turn --aspect overall --limit 20 --seed 1 --set task=dialogue"
-STORY = "--cases openmeva --limit 16 --seed 1 --set task=story"
-SUMMARY = "--cases summeval --aspect coherence --limit 8 --seed 1 --set task=summary"
+FED = "--cases fed-turn --aspect overall --limit 20 --seed 1"
+STORY = "--cases openmeva --limit 16 --seed 1"
+SUMMARY = "--cases summeval --aspect coherence --limit 8 --seed 1"
+REFERENCE = "--cases summeval --aspect coherence"
 CHOICE = "--cases prefeval-implicit --limit 24 --seed 1"
 CHOICE_PREF = "--cases prefeval-implicit --limit 3 --seed 1 --set factors=4"
 PERSON = "--cases prism --limit 16 --seed 1"
@@ -71,7 +72,7 @@ ROWS: dict[str, str] = {
     "pandalm-panel": f"--judge direct --cases pandalm --no-ties --limit 4 --seed 1 {WRITE} --set evidence=pairwise "
     "--order one --samples 3 --pool majority",
     "fed-explicit-V2": f"--judge explicit {FED} --set form=V2",
-    "fed-explicit-V5": "--judge explicit --cases fed-turn --aspect overall --limit 6 --seed 1 --set task=dialogue "
+    "fed-explicit-V5": "--judge explicit --cases fed-turn --aspect overall --limit 6 --seed 1 "
     "--set form=V5",
     "pandalm-pairwise-V4": f"--judge pairwise --cases pandalm --no-ties --limit 3 --seed 1 {WRITE} --set form=V4",
     "prism-none-read": f"--judge persona {PERSON} {READ} --set features=none",
@@ -87,6 +88,12 @@ ROWS: dict[str, str] = {
     "mpst-matrix-factorisation": "--judge matrix-factorisation --cases perse-mpst",
     "doc-reviewer-average": "--judge reviewer-average --cases perse-doc",
     "pandalm-third-person": "--judge third-person --cases pandalm --no-ties",
+    "summeval-rouge-1": f"--judge rouge-1 {REFERENCE}",
+    "summeval-rouge-2": f"--judge rouge-2 {REFERENCE}",
+    "summeval-rouge-l": f"--judge rouge-l {REFERENCE}",
+    "summeval-bleu": f"--judge bleu {REFERENCE}",
+    "summeval-bertscore": f"--judge bertscore {REFERENCE} --set model=roberta-large --set layer=17",
+    "openmeva-perplexity": "--judge perplexity --cases openmeva --set model=gpt2",
     "pandalm-longer": f"--judge longer {PAIR}",
     "pandalm-majority": f"--judge majority {PAIR}",
 }  # fmt: skip

@@ -8,7 +8,6 @@ Example:
     'authored/001'
 """
 
-import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -172,16 +171,15 @@ def _download(entry: PublicSet, file: SourceFile, base: str) -> bytes:
 
 
 def _check_digest(entry: PublicSet, file: SourceFile, content: bytes) -> None:
-    digest = hashlib.sha256(content).hexdigest()
-    if file.sha256 is not None and digest != file.sha256:
+    if mismatch := file.mismatch(content):
         raise DataError(
-            f"{entry.name}: {file.path} has SHA-256 {digest[:12]}..., not {file.sha256[:12]}... as pinned. "
+            f"{entry.name}: {file.path} has {mismatch} as pinned. "
             f"Take it unchanged from {file.repo} at commit {file.commit}."
         )
 
 
 def _is_pinned(target: Path, file: SourceFile) -> bool:
-    return target.is_file() and file.sha256 in (None, hashlib.sha256(target.read_bytes()).hexdigest())
+    return target.is_file() and not file.mismatch(target.read_bytes())
 
 
 def _store(target: Path, content: bytes) -> Path:

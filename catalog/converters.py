@@ -94,6 +94,7 @@ def _pointwise(row: Row) -> list[Case]:
             id=f"{row['id']}#{aspect}",
             query=row["context"],
             candidates=(Candidate(text=row["text"], system=row["system"]),),
+            references=tuple(row.get("references") or filter(None, [row["meta"].get("reference")])),
             aspect=aspect,
             label=Scores(values=(score,), lo=lo, hi=hi),
             votes=tuple(Scores(values=(vote,), lo=lo, hi=hi) for vote in numeric),

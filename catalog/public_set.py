@@ -5,6 +5,7 @@ the group `dicast.data_sets`. No set is copied into the package but our own `aut
 some state nothing. All sets are public, so any judge model may have been trained on them.
 """
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from os.path import commonpath
@@ -30,6 +31,7 @@ class SourceFile:
         commit: of the repository; any version where `url` is given.
         sha256: the digest that a copy must have; None accepts any file.
         url: where it is downloaded from; GitHub at that commit by default.
+        git_blob: the id that git has of the content, which pins a file whose SHA-256 is not known.
     """
 
     repo: str
@@ -37,6 +39,17 @@ class SourceFile:
     commit: str
     sha256: str | None = None
     url: str | None = None
+    git_blob: str | None = None
+
+    def mismatch(self, content: bytes) -> str:
+        """What differs from what is pinned, to read; empty where nothing does."""
+        digest = hashlib.sha256(content).hexdigest()
+        if self.sha256 not in (None, digest):
+            return f"SHA-256 {digest[:12]}..., not {str(self.sha256)[:12]}..."
+        blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+        if self.git_blob not in (None, blob):
+            return f"git's id {blob[:12]}..., not {str(self.git_blob)[:12]}..."
+        return ""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Converted rows, the one form of all sets: JSON Lines; `id` is unique over all sets, `kind` names the shape.
 
     pairwise          query, response_a, response_b, label, annotators: [letter], category
-    pointwise         group, context, text, system, and by aspect: scores, annotators, scale
+    pointwise         group, context, text, system, and by aspect: scores, annotators, scale; perhaps references
     text              group, context, text, system: without a label
     choice            question, preference, options, label: index of the right option, explanation; with
                       earlier_conversation: [{role, content}] that is the profile, and not the preference
@@ -52,6 +52,21 @@ def is_converted(path: Path) -> bool:
     if path.suffix != ".jsonl" or not path.is_file():
         return False
     return "kind" in next(jsonl(path), {})
+
+
+def with_references(rows: Rows, path: Path) -> Rows:
+    """The rows, with the references that a file of {group, references} lines has for their groups.
+
+    Raises:
+        DataError: a line of the file has another form.
+    """
+    if not path.is_file():
+        return rows
+    try:
+        by_group = {str(line["group"]): [str(text) for text in line["references"]] for line in jsonl(path)}
+    except (KeyError, TypeError) as error:
+        raise DataError(f"{path}: a line has no group or no references ({error}). {AGAIN}") from None
+    return ({"references": by_group.get(str(row.get("group")), []), **row} for row in rows)
 
 
 def pairwise_row(
@@ -114,6 +129,7 @@ def pointwise_row(
     system: str | None = None,
     group: str | None = None,
     annotators: Mapping[str, Sequence[Any]] | None = None,
+    references: Sequence[str] = (),
     meta: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """A row of one text with a score for each aspect.
@@ -127,6 +143,7 @@ def pointwise_row(
         system: the model that wrote it.
         group: rows of one group never straddle a split; the context by default.
         annotators: aspect -> each annotator's score.
+        references: texts that people wrote for the context.
         meta: anything else.
     """
     return {
@@ -139,6 +156,7 @@ def pointwise_row(
         "scores": dict(scores),
         "annotators": dict(annotators or {}),
         "scale": {aspect: list(ends) for aspect, ends in scale.items()},
+        **({"references": list(references)} if references else {}),
         "meta": dict(meta or {}),
     }
 

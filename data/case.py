@@ -9,7 +9,16 @@ from collections import Counter
 from hashlib import blake2b
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    model_serializer,
+    model_validator,
+)
 
 from .attributes import attributes_of
 
@@ -186,6 +195,9 @@ class Case(Record):
     query: Text = Field(description="the request that the candidates answer; may be empty")
     history: tuple[Turn, ...] = Field(default=(), description="the turns before the query, in a conversation")
     candidates: Annotated[tuple[Candidate, ...], Field(min_length=1, description="the texts to judge")]
+    references: tuple[NonEmpty, ...] = Field(
+        default=(), description="texts that people wrote for the request; reference metrics read them, LM judges do not"
+    )
     profile: Profile | None = Field(default=None, description="the person for whom the case is judged")
     aspect: Text | None = Field(default=None, description='what the label is about, as in "coherence"; None: overall')
     label: Label | None = Field(default=None, description="the human label; judges never see it")
@@ -206,6 +218,14 @@ class Case(Record):
             elif count != 2:
                 raise ValueError(f"label {label.value!r} is for a pair, but there are {count} candidates")
         return self
+
+    @model_serializer(mode="wrap")
+    def _without_empty_references(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """The fields; a case without references is written, and has the digest, as before there were any."""
+        values: dict[str, Any] = serialize(self)
+        if not self.references:
+            values.pop("references", None)
+        return values
 
     @property
     def is_pair(self) -> bool:

@@ -10,6 +10,7 @@
 
 Of flat rows `dicast prepare --with histories` makes cases with a history; both and neither are read as ties.
 
+Any of them may have `reference`, a text that a person wrote for the request, or `references`, a list of them.
 `query` may be a conversation, a list of {role, content} that ends with the user's turn. A person is a `preference`, an
 `earlier_conversation` (a list of {role, content}), a `persona` or a `reviewer`. The fields of a row determine its
 shape. A row without `id` gets an id from its file and line. Other columns go to `meta` where they hold a text or a
@@ -45,13 +46,13 @@ LETTERS = {"a": "a", "b": "b", "tie": "tie", "response_a": "a", "response_b": "b
 NO_CHOICE = ("both", "neither")  # labels that are ties; `meta["label"]` keeps which
 ASKED = ("query", "question", "context")  # names of what the texts answer
 COMMON = ("aspect", "group", "meta")
-NESTED = ("history", "candidates", "profile", "label", "votes", "meta")  # of a case: lists and objects
+NESTED = ("history", "candidates", "references", "profile", "label", "votes", "meta")  # of a case: lists and objects
 EARLIER = "earlier_conversation"
 PEOPLE = ("preference", EARLIER, "persona", "reviewer")
 KNOWN = {
     *COMMON, *ASKED, "id", "response_a", "response_b", "system_a", "system_b", "label", "votes",
     "response", "system", "score", "scale", "options", "preference", "persona", "reviewer", "reviews", "comparisons",
-    EARLIER,
+    "references", EARLIER,
 }  # fmt: skip
 SHAPES = "pairwise (query, response_a, response_b), pointwise (query, response), choice (query, options)"
 
@@ -102,7 +103,9 @@ def row_to_case(row: Row, *, default_id: str, scale: Scale = (1, 5)) -> Case:
     common = {name: row[name] for name in COMMON if row.get(name) not in (None, "")}
     if "meta" in common:
         common["meta"] = _decoded(common["meta"])
-    other = {name: value for name, value in row.items() if name not in KNOWN and isinstance(value, str | int | float)}
+    references = _references(row)
+    known = KNOWN | ({"reference"} if references else set())
+    other = {name: value for name, value in row.items() if name not in known and isinstance(value, str | int | float)}
     if _word(row.get("label")) in NO_CHOICE:
         other["label"] = _word(row["label"])
     if other and isinstance(common.get("meta", {}), dict):  # any other meta is refused below
@@ -111,7 +114,7 @@ def row_to_case(row: Row, *, default_id: str, scale: Scale = (1, 5)) -> Case:
         common["aspect"] = str(common["aspect"])
     if "group" in common:
         common["group"] = str(common["group"])
-    return Case(id=identity, profile=_profile(row, scale), **(common | shape(row, scale)))
+    return Case(id=identity, references=references, profile=_profile(row, scale), **(common | shape(row, scale)))
 
 
 def _is_flat(row: Row) -> bool:
@@ -218,6 +221,15 @@ def _profile(row: Row, scale: Scale) -> Profile | None:
     if not isinstance(features, dict):
         return Persona(text=str(value))
     return Persona(features={name: str(feature) for name, feature in features.items() if feature not in (None, "")})
+
+
+def _references(row: Row) -> tuple[str, ...]:
+    """`references`, or else `reference` where it is a text; a number there is a column of another meaning."""
+    several, single = row.get("references"), row.get("reference")
+    texts = _list("references", several) if several not in (None, "") else [single] if isinstance(single, str) else []
+    if not all(isinstance(text, str) for text in texts):
+        raise FieldError("references", several, "Every reference is a text.")
+    return tuple(text for text in texts if text.strip())
 
 
 def _scale(row: Row, default: Scale) -> Scale:

@@ -82,7 +82,10 @@ def sampled(
 
 
 def sample_answers(ask: Callable[[], Result], samples: int, **decoding: float) -> list[Result]:
-    """`samples` answers, concurrently; a single one is greedy. `decoding` as for `sampled`."""
+    """`samples` answers, concurrently; a single one is greedy, unless its stage has a temperature.
+
+    `decoding` as for `sampled`.
+    """
     if samples == 1:
         return [ask()]
 

@@ -72,7 +72,8 @@ class Explicit(Scoring):
     Args:
         form: "V1" .. "V5".
         task: what the texts are (see the module).
-        samples: answers per text, averaged; 1 is greedy, 0 means the form's own (V5: 5, others: 1).
+        samples: answers per text, averaged; 0 means the form's own (V5: 5, others: 1). A single answer is greedy unless
+            `temperature` is set: `samples=1, temperature=0.7` is one sampled answer, for V5 as well.
         readout: "generate", or "probability", which reads the stars of V4 from one token.
         tie_threshold: score differences of at most this many points are ties.
     """
@@ -215,7 +216,8 @@ class Pairwise(Scoring):
     Args:
         form: "V1" .. "V4".
         task: what the texts are (see the module).
-        samples: answers per order, voted; 1 is greedy, 0 means the form's own (V4: 5, others: 1).
+        samples: answers per order, voted; 0 means the form's own (V4: 5, others: 1). A single answer is greedy unless
+            `temperature` is set.
         readout: "generate", or "probability" (not V4).
         order: "one" or "both".
         tie_threshold: margins up to this many log-odds are ties.

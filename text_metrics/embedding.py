@@ -1,4 +1,4 @@
-"""Text measures by pretrained models: BERTScore and BARTScore. The one module that imports torch.
+"""Text measures by pretrained models: BERTScore, BARTScore, perplexity. The one module that imports torch.
 
     BERTScore  (Zhang et al. 2020, arXiv 1904.09675): every token is matched with the most similar token of the other
                text by the cosine of their contextual embeddings; precision is the mean over the generated text's
@@ -11,12 +11,15 @@ layers of a model, cannot be compared.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engines.quick_digest import quick_digest
 from ..errors import DeclarationError, ModelError, install_hint
 
 Floats = NDArray[np.float64]
@@ -126,6 +129,79 @@ class BartScore:
                 chosen = torch.log_softmax(logits, dim=-1).gather(-1, target.unsqueeze(-1)).squeeze(-1).double()
                 scores[index] = ((chosen * counted).sum(dim=1) / counted.sum(dim=1)).cpu().numpy()
         return scores
+
+
+class TextPerplexity:
+    """The perplexity of texts under a causal LM: exp of the mean negative log-probability of their tokens, from 1 on.
+
+    A text's first token counts where a context, or a token that the tokenizer puts before every text, is before it. A
+    text without a token that counts has NaN.
+
+    Args:
+        model: a causal LM, such as "gpt2".
+
+    Raises:
+        DeclarationError: torch or transformers is not installed.
+        ModelError: the model cannot be loaded.
+    """
+
+    def __init__(self, model: str) -> None:
+        self._reader = _load("perplexity", model, "AutoModelForCausalLM")
+        self.cut = 0
+        self.signature = f"perplexity|{self._reader.name}|{self._reader.version}"
+
+    def __call__(self, contexts: Texts, texts: Texts) -> Floats:
+        """The perplexity of each text after its context, (n,); the end of what is too long for the model is cut."""
+        return np.array([self._one(before, text) for before, text in zip(contexts, texts, strict=True)])
+
+    def _one(self, before: str, text: str) -> float:
+        import torch
+
+        reader = self._reader
+        start = reader.tokenizer(before)["input_ids"] if before.strip() else reader.tokenizer("")["input_ids"]
+        target = reader.tokenizer(text, add_special_tokens=False)["input_ids"]
+        tokens = [*start, *target][: reader.most_tokens]
+        first = max(len(start), 1)
+        if len(tokens) <= first:
+            return float("nan")
+        ids = torch.tensor([tokens], device=reader.network.device)
+        with torch.inference_mode():
+            logs = torch.log_softmax(reader.network(input_ids=ids).logits[0, :-1].double(), dim=-1)
+        chosen = logs.gather(-1, ids[0, 1:].unsqueeze(-1)).squeeze(-1)[first - 1 :]
+        return float(torch.exp(-chosen.mean()))
+
+
+_loading = Lock()
+
+
+def loaded_bert_score(model: str, layer: int | None) -> BertScore:
+    """The metric of this model and layer, loaded once in a process."""
+    with _loading:
+        return _bert_score(model, layer)
+
+
+def loaded_perplexity(model: str) -> TextPerplexity:
+    """The metric of this model, loaded once in a process."""
+    with _loading:
+        return _perplexity(model)
+
+
+@lru_cache(maxsize=2)
+def _bert_score(model: str, layer: int | None) -> BertScore:
+    return BertScore(model, layer)
+
+
+@lru_cache(maxsize=2)
+def _perplexity(model: str) -> TextPerplexity:
+    return TextPerplexity(model)
+
+
+def model_identity(model: str) -> str:
+    """The model's name; of a file its name, size and digest."""
+    path = Path(model)
+    if not path.is_file():
+        return model
+    return f"{path.name}-{path.stat().st_size}-{quick_digest(path)[:12]}"
 
 
 @dataclass(frozen=True)

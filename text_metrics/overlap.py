@@ -22,6 +22,7 @@ from ..stats.resampling import bootstrap, mean
 
 Floats = NDArray[np.float64]
 Texts = Sequence[str]
+References = Sequence[str | Sequence[str]]  # one text or several for each generated text
 Groups = Sequence[Hashable] | None
 WRITTEN_IN = ("review", "comment", "explanation")  # columns of an annotator's text; the first with a text counts
 KINDS = ("rouge1", "rouge2", "rougeL")
@@ -68,11 +69,12 @@ def pairs(verdicts: Iterable[Judged], cases: Iterable[Case]) -> tuple[list[tuple
 
 @dataclass(frozen=True)
 class Bleu:
-    """BLEU of n texts with one reference each, 0..100.
+    """BLEU of n texts with their references, 0..100.
 
-    `counts` holds what any corpus BLEU is a function of, one row a text: tokens generated, tokens written, shared
-    n-grams of order 1..4, n-grams generated of order 1..4. `sentences` is each text's own BLEU, whose orders end where
-    a text has no more n-grams. A text without words, or without a word of its reference, has 0.
+    `counts` holds what any corpus BLEU is a function of, one row a text: tokens generated, tokens written (of several
+    references of the one whose length is nearest), shared n-grams of order 1..4, n-grams generated of order 1..4.
+    `sentences` is each text's own BLEU, whose orders end where a text has no more n-grams. A text without words, or
+    without a word of its references, has 0.
     """
 
     counts: NDArray[np.int64]  # (n, 10)
@@ -89,7 +91,7 @@ class Bleu:
         return float(BLEU.compute_bleu(shared.tolist(), total.tolist(), ours, theirs, smooth_method="exp").score)
 
 
-def bleu(generated: Texts, written: Texts) -> Bleu:
+def bleu(generated: Texts, written: References) -> Bleu:
     """BLEU by sacrebleu's defaults (13a tokens, exponential smoothing); a bootstrap resamples `Bleu.corpus`.
 
     Raises:
@@ -101,9 +103,11 @@ def bleu(generated: Texts, written: Texts) -> Bleu:
         raise DeclarationError(f"BLEU needs sacrebleu. {install_hint('text')}") from None
 
     metric, whole = BLEU(effective_order=True), BLEU()
-    scores = [metric.sentence_score(ours, [theirs]) for ours, theirs in zip(generated, written, strict=True)]
+    references = [_several(theirs) for theirs in written]
+    scores = [metric.sentence_score(ours, theirs) for ours, theirs in zip(generated, references, strict=True)]
     rows = [[score.sys_len, score.ref_len, *score.counts, *score.totals] for score in scores]
-    whole.corpus_score([""], [[""]])  # its signature tells the number of references, which it learns from a call
+    most = max(map(len, references), default=1)
+    whole.corpus_score([""], [[""]] * most)  # its signature has the number of references, which it learns from a call
     return Bleu(
         counts=np.array(rows, dtype=np.int64).reshape(-1, 2 + 2 * ORDERS),
         sentences=np.array([score.score for score in scores], dtype=np.float64),
@@ -112,9 +116,9 @@ def bleu(generated: Texts, written: Texts) -> Bleu:
 
 
 def rouge(
-    generated: Texts, written: Texts, kinds: Sequence[str] = KINDS, *, stemmer: bool = False
+    generated: Texts, written: References, kinds: Sequence[str] = KINDS, *, stemmer: bool = False
 ) -> dict[str, Floats]:
-    """ROUGE F1 in [0, 1] by kind, (n,) each; 0 for a text without words.
+    """ROUGE F1 in [0, 1] by kind, (n,) each; 0 for a text without words; of several references the greatest.
 
     rouge-score reads the letters a..z and digits alone, in lower case: texts in other scripts score 0.
 
@@ -132,8 +136,12 @@ def rouge(
         raise DeclarationError(f"ROUGE needs rouge-score. {install_hint('text')}") from None
 
     scorer = RougeScorer(list(kinds), use_stemmer=stemmer)
-    scores = [scorer.score(target=theirs, prediction=ours) for ours, theirs in zip(generated, written, strict=True)]
+    scores = [scorer.score_multi(_several(theirs), ours) for ours, theirs in zip(generated, written, strict=True)]
     return {kind: np.array([score[kind].fmeasure for score in scores], dtype=np.float64) for kind in kinds}
+
+
+def _several(references: str | Sequence[str]) -> list[str]:
+    return [references] if isinstance(references, str) else list(references)
 
 
 def measures(

@@ -18,6 +18,7 @@ def read_openmeva(paths: Paths) -> Rows:
                 context=item["prompt"],
                 system=system,
                 group=doc_id,
+                references=[item["reference"]],
                 meta={"reference": item["reference"]},
             )
 

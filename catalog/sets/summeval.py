@@ -3,8 +3,8 @@
 from pathlib import Path
 from statistics import fmean
 
-from ..public_set import PublicSet, pinned_files, register
-from ..rows import Paths, Rows, jsonl, pointwise_row
+from ..public_set import PublicSet, SourceFile, pinned_files, register
+from ..rows import Paths, Rows, json_list, jsonl, pointwise_row, with_references
 
 SUMMEVAL = """
 97fcbe959263a1194c12ec68de0779d121aa0d8b626355406dad332d97cdb647  M10_outputs_annotations.jsonl
@@ -22,8 +22,12 @@ d535fd61bc458e738d4bbeeb9b99306e6c5305f8895bd7d9e7cc919d4092b1ff  M9_outputs_ann
 """
 
 
+ASPECTS = ("coherence", "consistency", "fluency", "relevance")
+
+
 def read_summeval(paths: Paths) -> Rows:
-    """One file a system; the label is the mean of three experts, five crowd workers stay in meta."""
+    """One file a system; the label is the mean of three experts, five crowd workers stay in meta. Of the eleven
+    references of an article the first is the newspaper's own."""
     for item in (item for path in paths for item in jsonl(path)):
         aspects = sorted(item["expert_annotations"][0])
         experts, crowd = (
@@ -43,7 +47,30 @@ def read_summeval(paths: Paths) -> Rows:
             system=item["model_id"],
             group=doc_id[:8],
             annotators=experts,
+            references=item.get("references", ()),
             meta={"doc_id": item["id"], "crowd_annotators": crowd},
+        )
+
+
+def read_converted(path: Path) -> Rows:
+    """Converted rows; references lie beside them, {group, references} a line."""
+    return with_references(jsonl(path), path.with_name("references.jsonl"))
+
+
+def read_summeval_16(paths: Paths) -> Rows:
+    """One row a summary of one of the 16 systems; the label is the mean of the three experts."""
+    for item in json_list(paths[0]):
+        group = item["doc_id"].rpartition("-")[2][:8]
+        yield pointwise_row(
+            f"summeval-16/{group}/{item['system_id']}",
+            item["system_output"],
+            {aspect: item["scores"][aspect] for aspect in ASPECTS},
+            {aspect: [1, 5] for aspect in ASPECTS},
+            context=item["source"],
+            system=item["system_id"],
+            group=group,
+            references=[item["reference"]],
+            meta={"doc_id": item["doc_id"]},
         )
 
 
@@ -63,13 +90,37 @@ register(
         ),
         citation="Fabbri et al. 2021, SummEval (TACL), arXiv 2007.12626; copy: Shen et al. 2023, arXiv 2305.13091",
         read_original=read_summeval,
+        read_converted=read_converted,
         converted="summeval/test.jsonl",
         task="summary",
-        aspects=("coherence", "consistency", "fluency", "relevance"),
+        aspects=ASPECTS,
         cautions=(
             "Consistency and fluency are very skewed towards 5.",
-            "neulab/BARTScore has all 16 systems (1,600 summaries), but as a pickle, which is never read; a converted "
-            "copy of it has means alone for M0, M1, M2 and M5, and truecased texts. Ids and scores are the same.",
+            "The source annotated the 12 abstractive systems; summeval-16 has M0, M1, M2 and M5 too, with means alone.",
         ),
-    )
+    ),
+    PublicSet(
+        name="summeval-16",
+        title="SummEval, all 16 systems",
+        kind="pointwise",
+        size=1600,
+        labels="Human: the mean of three experts a summary and aspect; single ratings are not in this copy.",
+        licence="MIT (the UniEval repository; SummEval); the articles are CNN/DailyMail's",
+        files=(
+            SourceFile(
+                "maszhongming/UniEval",
+                "reproduce/data/summarization/summeval.json",
+                "d33e7b6cfebe97b2bafe435adbd818230d5a416a",
+                git_blob="812a51e6727b4a64e661603fa350d76586ef7de0",
+            ),
+        ),
+        citation="Fabbri et al. 2021, SummEval (TACL), arXiv 2007.12626; copy: Zhong et al. 2022, arXiv 2210.07197",
+        read_original=read_summeval_16,
+        task="summary",
+        aspects=ASPECTS,
+        cautions=(
+            "Consistency and fluency are very skewed towards 5.",
+            "One reference a summary, the newspaper's own; summeval has eleven. Its texts may be cased otherwise.",
+        ),
+    ),
 )

@@ -275,6 +275,28 @@ def test_summeval_means_the_experts(tmp_path: Path) -> None:
     )
 
 
+def test_summeval_keeps_the_references_of_an_article(tmp_path: Path) -> None:
+    item = {"id": "cnn-1", "filepath": "a/0123456789ab.story", "model_id": "M8", "text": "news", "decoded": "sum"}
+    votes = {f"{who}_annotations": [{"fluency": 2}] for who in ("expert", "turker")}
+    (row,) = rows_of("summeval", written(tmp_path / "M8.jsonl", item | votes | {"references": ["own", "other"]}))
+    assert row["references"] == ["own", "other"]
+
+
+def test_summeval_16_has_all_systems_with_one_reference(tmp_path: Path) -> None:
+    scores = {"coherence": 1.0, "consistency": 2.0, "fluency": 3.0, "relevance": 4.0, "overall": 2.5}
+    item = {"doc_id": "dm-test-0123456789ab", "source": "news", "reference": "r", "system_output": "s"}
+    item["scores"] = scores
+    rows = rows_of("summeval-16", written(tmp_path / "s.json", item | {"system_id": "M0"}, item | {"system_id": "M1"}))
+    assert [row["id"] for row in rows] == ["summeval-16/01234567/M0", "summeval-16/01234567/M1"]
+    assert (rows[0]["group"], rows[0]["references"], len(rows[0]["scores"])) == ("01234567", ["r"], 4)
+
+
+def test_a_file_may_be_pinned_by_git_s_own_id() -> None:
+    file = SourceFile("o/r", "f", "0" * 40, git_blob="ce013625030ba8dba906f756967f9e9ca394464a")  # of "hello\n"
+    assert file.mismatch(b"hello\n") == ""
+    assert file.mismatch(b"hullo\n") == "git's id d05bb6c55560..., not ce013625030b..."
+
+
 def test_openmeva_gives_one_row_a_system(tmp_path: Path) -> None:
     story = {"text": "t", "score": {"human": 2.4}}
     item = {"doc_id": "9", "prompt": "p", "reference": "r", "gen": {"gpt": story, "s2s": story}}
@@ -569,7 +591,8 @@ UNPINNED = {  # files that a user brings
 def test_every_file_is_pinned_and_no_pickle() -> None:
     files = [file for entry in DATA_SETS for file in entry.files if entry.name not in UNPINNED]
     assert all("Not pinned by digest" in " ".join(DATA_SETS.find(name).cautions) for name in UNPINNED)
-    assert all(len(file.commit) == 40 and file.sha256 and len(file.sha256) == 64 for file in files)
+    assert all(len(file.commit) == 40 for file in files)
+    assert all((len(file.sha256 or ""), len(file.git_blob or "")) in ((64, 0), (0, 40)) for file in files)
     assert not [file.path for file in files if file.path.endswith((".pkl", ".pickle"))]
 
 

@@ -10,14 +10,14 @@ from typing import Any
 import dspy
 import pytest
 from dspy.utils.exceptions import LMAuthError
-from judges import HEAD, LM, REVIEWER, YAML, ask, by_place, fitting, profile_of, requests_of, with_state
+from judges import HEAD, JUDGES, LM, REVIEWER, YAML, ask, by_place, fitting, profile_of, requests_of, with_state
 
 import dicast
 from dicast import Case, __version__
 from dicast.cli import run as dicast_run
 from dicast.data import Verdict
 from dicast.errors import DeclarationError, ModelError
-from dicast.judging import PROGRAMS, Judge, Panel, build, build_panel
+from dicast.judging import Judge, Panel, build, build_panel
 from dicast.judging.cascade import Cascade
 from dicast.judging.heads import ChoiceHead, PairHead
 from dicast.judging.judge_file import fingerprint, load, read, save
@@ -123,7 +123,7 @@ def test_a_panel_counts_a_member_that_abstains_as_absent():
 # there and back
 
 
-@pytest.mark.parametrize("name", PROGRAMS.names())
+@pytest.mark.parametrize("name", JUDGES)
 def test_a_loaded_judge_asks_and_says_the_same_byte_for_byte(name, file):
     judge, case = taught(name), case_for(name)
     save(judge, file)

@@ -11,6 +11,7 @@ import dspy
 import pytest
 from dspy.lm15 import Request
 from judges import (
+    JUDGES,
     PAIR,
     VARIANTS,
     Asked,
@@ -155,7 +156,7 @@ def test_a_model_that_reads_the_texts_finds_the_better_one(name: str, settings: 
     assert isinstance(verdict, str) or verdict.winner == "b"
 
 
-@pytest.mark.parametrize("name", PROGRAMS.names())
+@pytest.mark.parametrize("name", JUDGES)
 def test_most_settings_of_a_program_go_together(name: str) -> None:
     """A refusal passes the tests above; here it must not hide a program that never judges."""
     settings = [settings for of, settings in VARIANTS if of == name]

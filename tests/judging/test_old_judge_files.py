@@ -30,8 +30,8 @@ def sent(name, judge):
 
 @pytest.mark.parametrize("name", [name for name in REQUESTS if name != "direct-other"])
 def test_an_old_file_sends_the_recorded_requests_byte_for_byte(name):
-    """They were recorded anew when texts of demos got the form of the inputs beside them, fenced or quoted, and when
-    a guideline got more tokens."""
+    """They were recorded anew when texts of demos got the form of the inputs beside them, fenced or quoted, when a
+    guideline got more tokens, and when the aspects of `explicit` got five described levels."""
     assert sent(name, loaded(name)) == REQUESTS[name]
 
 

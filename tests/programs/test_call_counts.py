@@ -315,9 +315,10 @@ def test_scoring_asks_as_often_as_theory_says(
     assert one_token(server) == (count if reads else 0)
 
 
-@pytest.mark.parametrize("name", ["longer", "reviewer-average", "third-person", "majority"])
+@pytest.mark.parametrize("name", ["longer", "reviewer-average", "third-person", "majority", "rouge-1", "bleu"])
 def test_a_baseline_calls_nobody(server: MockServer, name: str) -> None:
-    judged = pair_of(REVIEWER).model_copy(update={"votes": case(votes=[{"value": "a"}]).votes})
+    votes = case(votes=[{"value": "a"}]).votes
+    judged = pair_of(REVIEWER).model_copy(update={"votes": votes, "references": ("a text",)})
     judge = build(name)
     if name == "majority":
         judge.fit([judged.model_copy(update={"label": judged.votes[0]})])

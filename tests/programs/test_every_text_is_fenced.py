@@ -193,7 +193,7 @@ def test_a_preparation_shows_texts_in_fences(name: str) -> None:
 
 def test_every_program_with_a_model_is_among_those_tried() -> None:
     tried = {name for name, _ in VARIANTS}
-    assert tried == set(PROGRAMS.built_in())
+    assert tried >= {name for name, program in PROGRAMS.built_in().items() if program.build().stages()}
 
 
 @pytest.mark.parametrize("name", ["direct", "fennec", "pref", "explicit", "pairwise", "perse-pairwise"])

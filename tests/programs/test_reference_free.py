@@ -172,6 +172,17 @@ def test_form_v5_can_be_greedy() -> None:
     assert [request.config.temperature for request in requests] == [0.0]
 
 
+@pytest.mark.parametrize("form", ANSWERS)
+def test_a_single_answer_can_be_sampled(form: str) -> None:
+    _, requests = run("explicit", TEXT, ANSWERS[form], form=form, samples=1, temperature=0.7, top_p=0.95)
+    assert [(r.config.temperature, r.config.top_p) for r in requests] == [(0.7, 0.95)]
+
+
+def test_a_single_pairwise_answer_can_be_sampled() -> None:
+    _, requests = run("pairwise", PAIR, FORMS["V1"], samples=1, temperature=1.0, order="one")
+    assert [request.config.temperature for request in requests] == [1.0]
+
+
 def test_any_form_can_be_sampled_and_averaged() -> None:
     stars = iter([1, 2, 5])
     verdict, requests = run("explicit", TEXT, lambda r: {"stars": next(stars)}, form="V4", samples=3, cache=True)

@@ -40,6 +40,7 @@ REVIEWER = Reviewer(
 )
 PERSONA = Persona(features={"education": "school", "religion": "none", "age": "30"}, text="A cook.")
 PREFERENCE = Preference(text="no meat")
+NEED_A_MODEL = {"bertscore", "perplexity"}  # of transformers: tested in tests/programs/test_reference_metrics.py
 # What a program takes, in the words of its `inputs`, and a profile of that kind.
 PROFILES: dict[str, Profile] = {"a persona": PERSONA, "a profile": PREFERENCE, "a reviewer's": REVIEWER}
 
@@ -138,7 +139,10 @@ def fitting(name: str, qualities: tuple[int, ...] = (3, 7)) -> Case:
     """A case that the program can judge; each text names its quality."""
     votes = (Winner(value="a"), Winner(value="b", certainty=0.7), Winner(value="b")) if len(qualities) == 2 else ()
     texts = [{"text": f"text of quality {q}" + " more" * (q % 4)} for q in qualities]
-    return Case(id="c", query="What to cook?", candidates=texts, profile=profile_of(name), votes=votes)
+    written = ("text of quality 7 more", "some more") if "references" in PROGRAMS.find(name).inputs else ()
+    return Case(
+        id="c", query="What to cook?", candidates=texts, references=written, profile=profile_of(name), votes=votes
+    )
 
 
 # Others' ratings: one text of the pair is known to them, so that matrix factorisation can tell the two apart.
@@ -187,7 +191,8 @@ def awake(judge: Judge, hparam: HParam) -> dict[str, Any]:
     return {other: hparams[other].search_values(judge)[-1] for other in idle}
 
 
-VARIANTS = [(name, settings) for name in PROGRAMS.built_in() for settings in variants(name)]
+JUDGES = [name for name in PROGRAMS.names() if name not in NEED_A_MODEL]
+VARIANTS = [(name, settings) for name in PROGRAMS.built_in() if name in JUDGES for settings in variants(name)]
 
 
 def named(settings: Any) -> str:
