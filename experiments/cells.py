@@ -74,6 +74,7 @@ def cells_of(name: str, content: ExperimentFile) -> list[Cell]:
         DeclarationError: a set, measure or cell that the file does not declare.
     """
     cells = [cell for run, spec in content.runs.items() for cell in _cells(name, content, run, spec)]
+    _check_corrected(name, content, cells)
     for number, figures in enumerate(content.printed, start=1):
         where = f"experiment {name!r}, printed {number}"
         matched = [place for place, cell in enumerate(cells) if _matches(cell, figures.at)]
@@ -94,6 +95,23 @@ def cells_of(name: str, content: ExperimentFile) -> list[Cell]:
             }
             cells[place] = replace(cell, printed={**cell.printed, **added})
     return cells
+
+
+def _check_corrected(name: str, content: ExperimentFile, cells: list[Cell]) -> None:
+    """Raises DeclarationError for a set of rewritten texts whose run is not one earlier run alone."""
+    for set_name, spec in content.sets.items():
+        if not spec.corrected:
+            continue
+        who, places = f"experiment {name!r}, set {set_name!r}", [cell.run for cell in cells]
+        if spec.corrected not in content.runs:
+            raise DeclarationError(f"{who}: there is no run {spec.corrected!r}. {_near(spec.corrected, content.runs)}")
+        users = [place for place, cell in enumerate(cells) if cell.set == set_name]
+        is_single = places.count(spec.corrected) == 1 and len(cells[places.index(spec.corrected)].runs) == 1
+        if not is_single or (users and min(users) <= places.index(spec.corrected)):
+            raise DeclarationError(
+                f"{who}: the run {spec.corrected!r} must be of one set, without `over` and `repeat`, and before the "
+                "runs that judge its texts."
+            )
 
 
 def _cells(name: str, content: ExperimentFile, run: str, spec: ExperimentRun) -> Iterator[Cell]:

@@ -33,6 +33,10 @@ class ExperimentSet(Record):
     )
     prepare: Text = Field(default="", description="preparations that come first, as `dicast prepare --with` names them")
     settings: dict[str, Any] = Field(default_factory=dict, description="parameters of the preparations")
+    corrected: Text = Field(
+        default="",
+        description="in place of `cases`: a run of the experiment, whose rewritten texts are judged with the originals",
+    )
     fetch: Text = Field(default="", description="where a user gets the file, if the catalogue does not have it")
 
 

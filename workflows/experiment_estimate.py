@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from ..data import Case, Usage
@@ -31,8 +32,10 @@ def estimate(runs: Sequence[PlannedRun], notes: Sequence[str] = ()) -> CostEstim
     Args:
         notes: what else limits the estimate.
     """
-    parts = [_of_run(run) for run in runs]
-    said = [*notes, *(note for part in parts for note in part.notes)]
+    known = [run for run in runs if run.corrected is None or Path(run.source.source).is_file()]
+    parts = [_of_run(run) for run in known]
+    unknown = [f"{run.title}: how many texts are rewritten is not known yet" for run in runs if run not in known]
+    said = [*notes, *unknown, *(note for part in parts for note in part.notes)]
     return CostEstimate(
         runs=len(runs),
         cases=_sum(part.cases for part in parts),

@@ -20,13 +20,18 @@ LONGEST_NAME = 60  # characters of a folder's name, before its digest
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """A run of a judge over cases, and its folder."""
+    """A run of a judge over cases, and its folder.
+
+    Attributes:
+        corrected: the folder of the run whose rewritten texts the cases are; they are written when it is complete.
+    """
 
     title: str
     judge: JudgeSpec
     source: CaseSource
     sample: CaseSample
     folder: Path
+    corrected: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,9 @@ def plan(
         DeclarationError: a judge, a parameter or an option that does not exist.
     """
     cells = []
+    bases: dict[tuple[str, str | None], PlannedRun] = {}
     for cell in experiment.cells:
+        base_run = experiment.content.sets[cell.set].corrected
         who = f"experiment {experiment.name!r}, {cell.title}"
         seen: set[str] = set()
         for lm in models:
@@ -70,12 +77,20 @@ def plan(
             if model in seen:
                 continue  # a judge without stages is the same for every model
             seen.add(model)
-            source = sources.get(cell.set)
-            runs = (
-                _planned(cell, run, spec, source, samples[cell.set], folder, who)
+            base = bases.get((base_run, lm))
+            if base is not None:
+                source = CaseSource(str(folder / "sets" / f"{cell.set}-{base.folder.name}.jsonl"))
+            else:
+                source = sources.get(cell.set)
+            runs = [
+                _planned(cell, run, spec, source, samples.get(cell.set, CaseSample()), folder, who)
                 for run, spec in zip(cell.runs, specs, strict=True)
                 if source is not None
-            )
+            ]
+            if base is not None:
+                runs = [replace(run, corrected=base.folder) for run in runs]
+            if runs:
+                bases[cell.run, lm] = runs[0]
             cells.append(PlannedCell(cell, model, tuple(runs)))
     return cells
 

@@ -68,6 +68,8 @@ def find_sets(
         )
     sets, missing = {}, []
     for name, spec in experiment.content.sets.items():
+        if spec.corrected:
+            continue
         try:
             sets[name] = FoundSet(name, spec, _source(experiment, name, spec, root, replaced.get(name)))
         except DataError as error:
@@ -75,6 +77,10 @@ def find_sets(
             if name in replaced or (not get and (spec.cases or name) not in DATA_SETS):
                 raise
             missing.append(MissingSet(name=name, why=str(error), get=get or f"dicast data get {spec.cases or name}"))
+    for name, spec in experiment.content.sets.items():
+        lacking = {absent.name: absent for absent in missing}
+        if spec.corrected and (base := experiment.content.runs[spec.corrected].sets[0]) in lacking:
+            missing.append(lacking[base].model_copy(update={"name": name}))
     return sets, missing
 
 

@@ -14,6 +14,7 @@ from ..experiments import Experiment, find_experiment
 from ..experiments.results import CostEstimate, ExperimentResult, MissingSet, Status
 from ..pages import experiment_html, experiment_markdown
 from ..paths import path_of, private_folder
+from .corrected_texts import write_corrected
 from .experiment_estimate import estimate
 from .experiment_lines import result_lines
 from .experiment_plan import PlannedCell, PlannedRun, distinct_runs, plan
@@ -21,7 +22,7 @@ from .experiment_sets import CaseSample, FoundSet, find_sets, prepared_sets
 from .preflight import as_budget, check_limits
 from .progress import SILENT, Progress
 from .reports import PAGE, timestamp
-from .run_results import check_seed
+from .run_results import Run, check_seed, open_run
 from .runs import run
 
 FOLDER = Path("runs") / "experiments"  # of all experiments, below the working folder
@@ -180,7 +181,12 @@ def _run_all(planned: _Plan, progress: Progress, stop: threading.Event, options:
     return Ended("complete", failures=failures)
 
 
-def _run(planned: PlannedRun, progress: Progress, stop: threading.Event, options: Mapping[str, Any]) -> Any:
+def _run(planned: PlannedRun, progress: Progress, stop: threading.Event, options: Mapping[str, Any]) -> Run:
+    """One run; one of rewritten texts first writes these. Raises DataError where no text was rewritten."""
+    if planned.corrected is not None:
+        private_folder(Path(planned.source.source).parent)
+        if not write_corrected(open_run(planned.corrected), planned.source.source):
+            raise DataError(f"{planned.corrected}: no text was rewritten, so there is none to judge.")
     return run(
         planned.judge,
         planned.source,

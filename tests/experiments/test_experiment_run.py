@@ -295,3 +295,41 @@ def test_list_and_show_say_paper_place_sets_and_printed_figures(public_sets, cap
     assert command(["experiment", "list", "--json"]) == 0
     names = [row["name"] for row in json.loads(capsys.readouterr().out)]
     assert names == sorted(names)
+
+
+def test_texts_that_a_run_rewrites_are_judged_by_another_with_their_originals(server, capsys):
+    text = """
+title: score before and after correction
+sets: {pairs: {cases: pairs.jsonl}, rewritten: {corrected: correct}}
+runs:
+  correct: {judge: fennec-correct, sets: pairs, settings: {branches: 1}, measures: [rewrites]}
+  rejudged: {judge: explicit, sets: rewritten, measures: [systems.original.judge, systems.corrected.judge]}
+"""
+    Path("mine.yaml").write_text(text)
+    arguments = ["experiment", "run", "mine.yaml", "--lm", lm(server), "--limit", "2"]
+    assert command([*arguments, "--dry-run"]) == 0
+    assert "rejudged: how many texts are rewritten is not known yet" in capsys.readouterr().out
+    assert command(arguments) == 0
+    result = ExperimentResult.model_validate_json(Path("runs/experiments/mine/experiment.json").read_text())
+    rewrites, before, after = (line.ours for line in result.lines)
+    assert rewrites.value == 2  # of each of the two cases
+    assert before.n == after.n == 4
+    asked = len(server.requests)
+    assert command(arguments) == 0
+    assert len(server.requests) == asked
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("corrected: longer", "corrected: longr"), "there is no run 'longr'. Did you mean 'longer'"),
+        (("corrected: longer", "corrected: direct"), "without `over` and `repeat`"),
+        (("corrected: longer", "corrected: after"), "before the runs that judge its texts"),
+    ],
+)
+def test_rewritten_texts_are_those_of_one_earlier_run(capsys, change, message):
+    text = FILE.replace("cases: pairs.jsonl}", "cases: pairs.jsonl}, rewritten: {corrected: longer}")
+    text = text.replace("measures:", "  after: {judge: explicit, sets: rewritten}\nmeasures:")
+    Path("mine.yaml").write_text(text.replace(*change))
+    assert command(["experiment", "run", "mine.yaml"]) == 3
+    assert message in capsys.readouterr().err
