@@ -52,8 +52,10 @@ class TextPairs:
 
     def part(self, chosen: Flags | Codes) -> "TextPairs":
         """The pairs where a mask is true, or at these positions."""
-        sides = (self.difference, self.human, self.judge, self.first, self.second)
-        return TextPairs(self.aspects.part(chosen), *(side[chosen] for side in sides), of_set=self.of_set)
+        return TextPairs(
+            self.aspects.part(chosen), self.difference[chosen], self.human[chosen], self.judge[chosen],
+            self.first[chosen], self.second[chosen], self.of_set,
+        )  # fmt: skip
 
     def figure(self, statistic: OfTables, *, bounds: tuple[float, float], seed: int) -> tuple[Estimate, str]:
         """A statistic of confusion tables with its interval, the mean over aspects, and words for its description."""
@@ -64,7 +66,7 @@ class TextPairs:
             return bootstrap_table(statistic, self.human, self.judge, 3, groups, seed=seed, bounds=bounds), ""
         return mean_estimate(
             self.aspects,
-            lambda rows: float(statistic(confusion(self.human[rows], self.judge[rows], 3))),
+            lambda rows: float(statistic(self._table(rows))),
             self.first,
             seed=seed,
             bounds=bounds,

@@ -88,7 +88,9 @@ def _strata_of_texts(texts: RunArrays, seed: int) -> Iterator[Stratum]:
     """Sampled pairs of texts, those of each aspect apart: aspects have different scales."""
     aspects = strata_of(texts)
     pairs = usual_pairs(texts, aspects, seed) if texts.n >= FEWEST else None
-    for aspect in pairs.aspects.names if pairs else ():
+    if pairs is None:
+        return
+    for aspect in pairs.aspects.names:
         of_aspect = pairs.part(pairs.aspects.rows(aspect))
         for name, low, high, mask in association.strata(of_aspect.difference):
             if mask.any():
