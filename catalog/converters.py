@@ -1,7 +1,9 @@
 """How the converted rows of a public set (rows.py) become cases, by their kind."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from typing import Any
 
 from ..data.case import (
     Candidate,
@@ -158,11 +160,29 @@ def _profile(row: Row) -> list[Case]:
     return [case]
 
 
+# A plot of Per-DOC begins with its premise, which both plots of a pair have.
+PREMISE = re.compile(r"Premise\s+(?P<premise>.+?)\s*(?=Settings\s)", re.S)
+
+
+def _without_premise(choice: Row) -> dict[str, Any]:
+    """A pair with the premise of both plots as its `query`, and no longer in the plots; otherwise as it is."""
+    matches = [PREMISE.match(choice[f"response_{side}"]) for side in "ab"]
+    premises = {match["premise"] if match else None for match in matches}
+    if choice.get("query") is not None or None in premises or len(premises) > 1:
+        return dict(choice)
+    plots = {
+        f"response_{side}": match.string[match.end() :] for side, match in zip("ab", matches, strict=True) if match
+    }
+    return {**choice, **plots, "query": premises.pop()}
+
+
 def _profile_pairwise(row: Row) -> list[Case]:
-    comparisons = tuple(Comparison.model_validate(choice) for choice in row["comparisons"])
+    aspect = {"aspect": row["aspect"]}
+    comparisons = tuple(Comparison.model_validate(aspect | _without_premise(choice)) for choice in row["comparisons"])
+    row = _without_premise(row)
     case = Case(
         id=row["id"],
-        query="",
+        query=row.get("query") or "",
         candidates=_pair(row),
         profile=Reviewer(id=row["reviewer"], comparisons=comparisons),
         aspect=row["aspect"],

@@ -6,7 +6,8 @@
     choice            question, preference, options, label: index of the right option, explanation; with
                       earlier_conversation: [{role, content}] that is the profile, and not the preference
     profile           reviewer, reviews: [{text, review, score, title}], text, review, score, scale
-    profile_pairwise  reviewer, comparisons: [{response_a, response_b, label}], response_a, response_b, label, aspect
+    profile_pairwise  reviewer, comparisons: [{response_a, response_b, label}], response_a, response_b, label, aspect;
+                      perhaps `query`, of a comparison too
     persona_pairwise  persona: {name of a feature set: text}, or features: {name: value}; perhaps group; question,
                       response_a, response_b, label
 

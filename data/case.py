@@ -101,6 +101,8 @@ class Review(Record):
     text: Text = Field(description="the text that was reviewed")
     comment: Text = Field(default="", description="the review itself; may be empty")
     score: float = Field(description="on the reviewer's scale")
+    query: Text | None = Field(default=None, description="the request or premise that the text answers")
+    aspect: Text | None = Field(default=None, description="what the score is about; None: overall")
 
 
 class Comparison(Record):
@@ -109,6 +111,8 @@ class Comparison(Record):
     response_a: Text = Field(description="the first text")
     response_b: Text = Field(description="the second text")
     label: Letter = Field(description="the text that the reviewer preferred")
+    query: Text | None = Field(default=None, description="the request or premise that both texts answer")
+    aspect: Text | None = Field(default=None, description="what the choice is about; None: overall")
 
 
 class Reviewer(Record):

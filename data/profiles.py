@@ -1,6 +1,7 @@
 """Which part of a person's profile a judge sees: k reviews by seed, features by name, and a cap in words.
 
     history           k of a reviewer's reviews (or comparisons), sampled and ordered by seed (PerSE, Wang et al. 2023)
+    by_aspect         the reviews and comparisons about one aspect
     without_comments  the same reviews with only their scores
     capped            at most so many words; the longest texts are cut first, and every cut is reported
     features          part of a persona: all, key, least, none, by name or by number (arXiv 2406.11657, section 5)
@@ -13,7 +14,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from ..errors import ContextOverflow, DeclarationError
-from .case import Persona, Reviewer
+from .case import Comparison, Persona, Review, Reviewer
 
 # arXiv 2406.11657 names three important features and one unimportant one; places go by several names in the sets.
 LOCATION = ("location", "birth_country", "residence_country", "country", "region")
@@ -48,6 +49,20 @@ def history(reviewer: Reviewer, *, k: int, seed: int, shuffle: int = 0, unseen: 
     return reviewer.model_copy(update={"reviews": tuple(sampled(reviews)), "comparisons": tuple(sampled(comparisons))})
 
 
+def by_aspect(reviewer: Reviewer, aspect: str | None) -> Reviewer:
+    """The reviewer with the reviews and comparisons about one aspect, and those that name none; all for None."""
+
+    def is_about(past: Review | Comparison) -> bool:
+        return None in (aspect, past.aspect) or str(past.aspect).casefold() == str(aspect).casefold()
+
+    return reviewer.model_copy(
+        update={
+            "reviews": tuple(filter(is_about, reviewer.reviews)),
+            "comparisons": tuple(filter(is_about, reviewer.comparisons)),
+        }
+    )
+
+
 def without_comments(reviewer: Reviewer) -> Reviewer:
     """The reviewer's scores without what they wrote."""
     reviews = tuple(review.model_copy(update={"comment": ""}) for review in reviewer.reviews)
@@ -58,7 +73,7 @@ def capped(reviewer: Reviewer, *, words: int) -> tuple[Reviewer, list[str]]:
     """The reviewer with a history of at most `words` words, and what was cut.
 
     The texts of the history are cut at their end, the longest first, all to one length; when no text is left, comments
-    are cut the same way. Scores and choices are never cut.
+    are cut the same way. Scores, choices and the queries that the texts answer are never cut.
 
     Raises:
         ContextOverflow: the text to judge is longer than the cap, so that `words` is negative.
@@ -67,6 +82,7 @@ def capped(reviewer: Reviewer, *, words: int) -> tuple[Reviewer, list[str]]:
         raise ContextOverflow(f"the text to judge is {-words} words longer than the cap; raise max_words.")
     comments = [review.comment for review in reviewer.reviews]
     texts = [review.text for review in reviewer.reviews]
+    words -= sum(count_words(past.query or "") for past in (*reviewer.reviews, *reviewer.comparisons))
     pairs = [text for pair in reviewer.comparisons for text in (pair.response_a, pair.response_b)]
     short_comments = _cut_to(comments, words)
     short_texts = _cut_to([*texts, *pairs], words - sum(map(count_words, short_comments)))

@@ -7,11 +7,11 @@ pair does.
 
 import asyncio
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from ..data import Case, EarlierConversation, Finding, Judged, Persona, Preference, Verdict
+from ..data import Case, Comparison, EarlierConversation, Finding, Judged, Persona, Preference, Review, Verdict
 from ..data.case import Profile, Turn
 from ..data.refusal_detection import RefusalFilter
 from ..data.task_descriptions import OVERALL, Task
@@ -214,16 +214,22 @@ def profile_text(profile: Profile | None) -> str:
             unsaid = [f"{name.replace('_', ' ')}: {value}" for name, value in features.items() if value not in text]
             return "\n".join([*unsaid, *([text] if text else [])])
         case reviewer:
-            reviews = [
-                "\n".join(
-                    filter(None, (f"Text: {r.text}", r.comment and f"Review: {r.comment}", f"Score: {r.score:g}"))
-                )
-                for r in reviewer.reviews
-            ]
-            choices = [
-                f"A: {c.response_a}\nB: {c.response_b}\nPreferred: {c.label.upper()}" for c in reviewer.comparisons
-            ]
-            return "\n\n".join([*reviews, *choices])
+            return "\n\n".join([*map(_review_text, reviewer.reviews), *map(_choice_text, reviewer.comparisons)])
+
+
+def _review_text(review: Review) -> str:
+    lines = {"Query": review.query, "Text": review.text, "Review": review.comment or None, "Aspect": review.aspect}
+    return _lines(lines | {"Score": f"{review.score:g}"})
+
+
+def _choice_text(choice: Comparison) -> str:
+    lines = {"Query": choice.query, "A": choice.response_a, "B": choice.response_b, "Aspect": choice.aspect}
+    return _lines(lines | {"Preferred": choice.label.upper()})
+
+
+def _lines(fields: Mapping[str, str | None]) -> str:
+    """The fields that have a value, one a line."""
+    return "\n".join(f"{name}: {value}" for name, value in fields.items() if value is not None)
 
 
 def orders(setting: str) -> tuple[Order, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import DeclarationError
 from .answer_types import Levels
-from .judge_record import JudgeRecord, StageRecord, default_judge, own_stages
+from .judge_record import JudgeRecord, StageRecord, default_judge, own_stages, with_inputs_of
 from .question import Question
 from .stage import Stage
 
@@ -32,7 +32,9 @@ def upgraded(record: JudgeRecord) -> JudgeRecord:
         judge = default_judge(record)
     except DeclarationError:  # reported when the judge is built
         return record
-    stages = _merged_stages(own_stages(judge), record.stages, str(record.settings.get("readout", "")))
+    own = own_stages(judge)
+    merged = _merged_stages(own, record.stages, str(record.settings.get("readout", "")))
+    stages = {name: with_inputs_of(own[name], stage) if name in own else stage for name, stage in merged.items()}
     return record.model_copy(update={"stages": stages})
 
 

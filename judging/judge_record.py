@@ -195,8 +195,8 @@ def _saved_stage(stage: Stage) -> StageRecord:
 def _fill_stages(judge: Judge, record: JudgeRecord) -> None:
     stages = own_stages(judge)
     _same("stages", [name for name in stages if name in record.stages or not stages[name].is_implied], record.stages)
-    for name, saved_stage in record.stages.items():
-        ask = stages[name].ask
+    for name, record_of_stage in record.stages.items():
+        ask, saved_stage = stages[name].ask, with_inputs_of(stages[name], record_of_stage)
         # DSPy tells the fields of a saved signature apart by their position alone; here they are named.
         described = {
             field.name: {"prefix": field.prefix, "description": field.description} for field in saved_stage.fields
@@ -217,6 +217,16 @@ def _fill_stages(judge: Judge, record: JudgeRecord) -> None:
             raise DeclarationError(
                 f"field 'judge.stages.{name}.decisions': {error}. Fix it, or compile anew."
             ) from None
+
+
+def with_inputs_of(stage: Stage, record: StageRecord) -> StageRecord:
+    """The record with the inputs that the program has got since it was written, as the program describes them."""
+    known = {field.name: field for field in record.fields}
+    present = {field.name: field for field in _saved_stage(stage).fields}
+    added = {name: present[name] for name in stage.ask.signature.input_fields if name not in known}
+    if not added or set(known | added) != set(present):
+        return record
+    return record.model_copy(update={"fields": tuple((known | added)[name] for name in present)})
 
 
 def _fill_learned(judge: Judge, record: JudgeRecord) -> None:

@@ -209,13 +209,16 @@ def _with_history(query: Case, earlier: Sequence[Case], split: str | None) -> Ca
 
 def _review(case: Case) -> Review:
     assert isinstance(case.label, Scores)
-    return Review(text=case.candidates[0].text, comment=_comment(case), score=case.label.values[0])
+    said = {"query": case.query or None, "aspect": case.aspect}
+    return Review(text=case.candidates[0].text, comment=_comment(case), score=case.label.values[0], **said)
 
 
 def _comparison(case: Case) -> Comparison:
     first, second = case.candidates
     assert case.label is not None
-    return Comparison.model_validate({"response_a": first.text, "response_b": second.text, "label": case.label.winner})
+    said = {"query": case.query or None, "aspect": case.aspect}
+    choice = {"response_a": first.text, "response_b": second.text, "label": case.label.winner, **said}
+    return Comparison.model_validate(choice)
 
 
 def _comment(case: Case) -> str:

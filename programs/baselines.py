@@ -1,15 +1,20 @@
 """Baselines that cost nothing; a judge that does not beat them has shown nothing."""
 
 import math
+import random
 from collections import Counter
 from collections.abc import Iterable
 from typing import Self
 
 from ..data import Case, Finding, Reviewer, Verdict, Winner
+from ..data.profiles import by_aspect, history
 from ..errors import DeclarationError
 from ..judging.aggregate import best
+from ..judging.hparam import HParam
 from ..judging.judge import FittedJudge, Judge, verdict_of
 from ..judging.registry import register
+
+ALL = "all"
 
 
 @register("longer", summary="baseline: the longer text wins", source="-", inputs="anything", calls="0")
@@ -67,32 +72,56 @@ class Majority(FittedJudge):
 class ReviewerAverage(Judge):
     """The mean score of the reviewer's history, for every text; of a pair, the choice that the reviewer made most often
     (with one earlier choice: that choice again). The baseline of PerSE (arXiv 2310.03304). No LM is called.
+
+    Args:
+        k: how many reviews, or choices about the case's aspect, are known: "all", or those that `perse` and
+            `perse-pairwise` show for the same k and seed; with 0 a score of the scale, or a or b, is drawn.
+        seed: draws them.
     """
 
     name = "reviewer-average"
     symmetric = False
 
+    def __init__(self, *, k: int | str = ALL, seed: int = 0) -> None:
+        super().__init__()
+        self.k = HParam(k, (ALL, *range(21)), search=())
+        self.seed = HParam(seed)
+
     def assess(self, case: Case) -> Verdict:
         if not isinstance(case.profile, Reviewer):
             raise DeclarationError(f"judge 'reviewer-average': case {case.id!r} has no reviewer.")
-        judged = {candidate.text for candidate in case.candidates}
-        earlier = [
-            comparison
-            for comparison in case.profile.comparisons
-            if not {comparison.response_a, comparison.response_b} & judged
-        ]
-        if case.is_pair and earlier:
-            choices = Counter(comparison.label for comparison in earlier)
+        texts = [candidate.text for candidate in case.candidates]
+        known = by_aspect(case.profile, case.aspect)
+        k = max(len(known.reviews), len(known.comparisons)) if self.k.value == ALL else int(self.k.value)
+        if not k and self.k.value != ALL:
+            return self._drawn(case, case.profile)
+        known = history(known, k=k, seed=self.seed.value, unseen=texts)
+        if case.is_pair and known.comparisons:
+            choices = Counter(comparison.label for comparison in known.comparisons)
             top = [label for label, n in choices.items() if n == max(choices.values())]
             winner = top[0] if len(top) == 1 else "tie"
             return Verdict(case_id=case.id, winner=winner, certainty=choices[winner] / choices.total())
-        scores = [review.score for review in case.profile.reviews if review.text not in judged]
+        scores = [review.score for review in known.reviews]
         if not scores:
             raise DeclarationError(f"judge 'reviewer-average': case {case.id!r} has a reviewer without a history.")
         finding = Finding(
             criterion="mean of the history", scores=(math.fsum(scores) / len(scores),) * len(case.candidates)
         )
         return verdict_of(case, [finding])
+
+    def _drawn(self, case: Case, reviewer: Reviewer) -> Verdict:
+        """What is said without any history: for each text a score of the scale, of a pair a choice, by seed."""
+        if case.is_pair and not reviewer.reviews:
+            first, second = sorted(candidate.text for candidate in case.candidates)
+            drawn = random.Random(f"{self.seed.value}/{reviewer.id}/{first}/{second}").choice((first, second))
+            winner = "a" if drawn == case.candidates[0].text else "b"
+            return Verdict(case_id=case.id, winner=winner)
+        lo, hi = reviewer.scale
+        scores = tuple(
+            lo + random.Random(f"{self.seed.value}/{reviewer.id}/{candidate.text}").randrange(math.floor(hi - lo) + 1)
+            for candidate in case.candidates
+        )
+        return verdict_of(case, [Finding(criterion="drawn without a history", scores=scores)])
 
 
 @register(

@@ -2,19 +2,23 @@
 
 `perse` writes the review that the reviewer would write of a text, and the score 1..10 from it; `perse-pairwise` says
 which of two texts the reviewer prefers by an aspect. What of the history is shown is drawn by seed, and never holds the
-texts to judge; what a word limit removes is named in the verdict's notes.
+texts to judge; each earlier review and choice is shown with its query (a story's premise) and its aspect, where it has
+them. What a word limit removes is named in the verdict's notes.
 """
 
+import statistics
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
 from ..data import Case, Finding, Reviewer, Verdict
-from ..data.profiles import capped, count_words, history, without_comments
+from ..data.profiles import by_aspect, capped, count_words, history, without_comments
 from ..data.rows import Scale, parse_scale
 from ..data.task_descriptions import OVERALL, task
 from ..data.verdict import Order
 from ..engines.parallel import concurrently
 from ..errors import DeclarationError
+from ..judging.delimiters import constant
 from ..judging.evidence import ScoreReading, rescaled, side_by_side
 from ..judging.hparam import HParam
 from ..judging.judge import Judge, aspect_text, fenced, in_case_order, orders, present, profile_text, verdict_of
@@ -27,6 +31,7 @@ from ..signatures import perse as signatures
 SOURCE = "PerSE, arXiv 2310.03304"
 OWN = "own"
 ASKED: Scale = (1, 10)  # the scale that the model is asked on
+REVIEW_TOKENS = 600  # arXiv 2310.03304: the most that are generated
 MOST_REVIEWS = 20
 
 
@@ -37,15 +42,20 @@ class FromHistory(Judge):
         k: reviews (or choices) shown, 0..20; the paper's 1..5.
         seed: draws them.
         shuffle: 0 keeps the history's order, any other number is the seed of another.
-        max_words: of history and new text together; the longest texts of the history are cut at their end.
+        max_words: of history, query and new text together; the longest texts of the history are cut at their end.
+        aspects: "same" shows reviews and choices about the case's aspect, and those that name none; "all" shows those
+            about other aspects too.
+        task: where the aspects' meanings come from: "plot" has the paper's five, a YAML file of yours may have more.
     """
 
-    def __init__(self, *, k: int, seed: int, shuffle: int, max_words: int) -> None:
+    def __init__(self, *, k: int, seed: int, shuffle: int, max_words: int, aspects: str, task: str) -> None:
         super().__init__()
         self.k = HParam(k, range(MOST_REVIEWS + 1), search=(1, 3, 5))  # the paper shows 1 to 5
         self.seed = HParam(seed)
         self.shuffle = HParam(shuffle)
         self.max_words = HParam(max_words, least=1)
+        self.aspects = HParam(aspects, ("same", "all"), search=(), implied=True)
+        self.task = HParam(task, implied=True)
 
     @property
     def reads_history(self) -> bool:
@@ -66,13 +76,31 @@ class FromHistory(Judge):
                     "or --set k=0."
                 )
             reviewer = Reviewer(id="nobody")
+        if self.aspects.value == "same":
+            reviewer = by_aspect(reviewer, case.aspect)
         texts = [candidate.text for candidate in case.candidates]
         drawn = history(reviewer, k=self.k.value, seed=self.seed.value, shuffle=self.shuffle.value, unseen=texts)
         shown = self.shown(drawn)
         known = len(shown.comparisons) or len(shown.reviews)
         few = [f"profile: {known} of {self.k.value} wanted are known"] if known < self.k.value else []
-        capped_reviewer, cuts = capped(shown, words=int(self.max_words.value) - self.words_to_judge(texts))
-        return capped_reviewer, [*few, *cuts]
+        words = self.words_to_judge(texts) + count_words(case.query)
+        capped_reviewer, cuts = capped(shown, words=int(self.max_words.value) - words)
+        return self._with_meanings(capped_reviewer), [*few, *cuts]
+
+    def aspect(self, case: Case) -> str:
+        """The aspect of the case as the task describes it."""
+        return aspect_text(task(self.task.value), case.aspect)
+
+    def _with_meanings(self, reviewer: Reviewer) -> Reviewer:
+        """The history with its aspects as the task describes them."""
+        described = task(self.task.value)
+
+        def meaning(aspect: str | None) -> dict[str, str | None]:
+            return {"aspect": None if aspect is None else described.describe(aspect)}
+
+        reviews = tuple(past.model_copy(update=meaning(past.aspect)) for past in reviewer.reviews)
+        comparisons = tuple(past.model_copy(update=meaning(past.aspect)) for past in reviewer.comparisons)
+        return reviewer.model_copy(update={"reviews": reviews, "comparisons": comparisons})
 
     def shown(self, reviewer: Reviewer) -> Reviewer:
         """The part of the history that this judge reads."""
@@ -96,9 +124,10 @@ class Perse(FromHistory):
     Calls: one a text; with the probability readout two, the review and one token.
 
     Args:
-        k, seed, shuffle, max_words: see `FromHistory`.
+        k, seed, shuffle, max_words, aspects, task: see `FromHistory`.
         comments: show what the reviewer wrote, or the scores alone.
         comment_first: write the review before the score, as the paper does; off asks for the score at once.
+        length: of the review: "history" asks for the median number of words of the reviews shown, "free" says nothing.
         readout: "generate" or "probability", for the score.
         scale: of the verdict's scores: "own" (the reviewer's) or LO..HI, moved linearly.
         tie_threshold: score differences of at most this many points are ties.
@@ -115,19 +144,23 @@ class Perse(FromHistory):
         max_words: int = 2500,
         comments: bool = True,
         comment_first: bool = True,
+        length: str = "history",
         readout: str = "generate",
         scale: str = OWN,
         tie_threshold: float = 0.0,
+        aspects: str = "same",
+        task: str = "plot",
     ) -> None:
-        super().__init__(k=k, seed=seed, shuffle=shuffle, max_words=max_words)
+        super().__init__(k=k, seed=seed, shuffle=shuffle, max_words=max_words, aspects=aspects, task=task)
         self.comments = HParam(comments, (True, False))
         self.comment_first = HParam(comment_first, (True, False))
+        self.length = HParam(length, ("history", "free"), search=(), implied=True)
         self.readout = HParam(readout, READOUTS)
         self.min_mass = min_mass_parameter()
         self.scale = HParam(scale)
         self.tie_threshold = HParam(tie_threshold, least=0.0)
-        self.review_and_score = Stage(signatures.ReviewAndScore, "judgment", max_tokens=320)
-        self.write_review = Stage(signatures.WriteReview, "review", max_tokens=280)
+        self.review_and_score = Stage(signatures.ReviewAndScore, "judgment", max_tokens=REVIEW_TOKENS)
+        self.write_review = Stage(signatures.WriteReview, "review", max_tokens=REVIEW_TOKENS)
         self.score = Question(signatures.ScoreAs, "judgment", max_tokens=16)
 
     def set(self, **values: Any) -> Self:
@@ -138,8 +171,14 @@ class Perse(FromHistory):
     def assess(self, case: Case) -> Verdict:
         reviewer, notes = self.known(case)
         scale = self._scale(reviewer.scale)
-        history_text = fenced(profile_text(_on_scale(reviewer, ASKED)))
-        readings = concurrently(lambda text: self._read(history_text, text, scale), present(case).responses)
+        shown = present(case)
+        inputs = {
+            "history": fenced(profile_text(_on_scale(reviewer, ASKED))),
+            "query": shown.request,
+            "aspect": self.aspect(case) if case.aspect else "",
+        }
+        length = _length(reviewer) if self.length.value == "history" else ""
+        readings = concurrently(lambda text: self._read(inputs | {"text": text}, length, scale), shown.responses)
         finding = side_by_side("as the reviewer would", readings)
         return verdict_of(case, [finding], notes=notes, tie_threshold=self.tie_threshold.value)
 
@@ -147,12 +186,12 @@ class Perse(FromHistory):
         of_texts = reviewer.model_copy(update={"comparisons": ()})
         return of_texts if self.comments.value else without_comments(of_texts)
 
-    def _read(self, history_text: str, text: str, scale: Scale) -> ScoreReading:
+    def _read(self, inputs: Mapping[str, str], length: str, scale: Scale) -> ScoreReading:
         if self.readout.value == "generate" and self.comment_first.value:
-            answer = self.review_and_score(history=history_text, text=text)
+            answer = self.review_and_score(**inputs, length=length)
             return ScoreReading(rescaled(answer.score, ASKED, scale), explanation=answer.review.strip())
-        review = self.write_review(history=history_text, text=text).review.strip() if self.comment_first.value else ""
-        scored: Answer = self.score(readout=self.readout.value, history=history_text, text=text, review=fenced(review))
+        review = self.write_review(**inputs, length=length).review.strip() if self.comment_first.value else ""
+        scored: Answer = self.score(readout=self.readout.value, **inputs, review=fenced(review))
         reading = scored.reading("score", review)
         return replace(reading, score=rescaled(reading.score, ASKED, scale))
 
@@ -176,10 +215,10 @@ class PersePairwise(FromHistory):
     Calls: one an order.
 
     Args:
-        k, seed, shuffle, max_words: see `FromHistory`; the paper shows one earlier choice.
+        k, seed, shuffle, max_words, aspects, task: see `FromHistory`; the paper shows one earlier choice by the same
+            aspect.
         readout: "generate" or "probability".
         order: "one" or "both".
-        task: where the aspects' meanings come from: "plot" has the paper's five, a YAML file of yours may have more.
     """
 
     name = "perse-pairwise"
@@ -193,9 +232,10 @@ class PersePairwise(FromHistory):
         max_words: int = 2500,
         readout: str = "generate",
         order: str = "both",
+        aspects: str = "same",
         task: str = "plot",
     ) -> None:
-        super().__init__(k=k, seed=seed, shuffle=shuffle, max_words=max_words)
+        super().__init__(k=k, seed=seed, shuffle=shuffle, max_words=max_words, aspects=aspects, task=task)
         self.readout = HParam(readout, READOUTS)
         self.min_mass = min_mass_parameter()
         self.order = HParam(order, ("one", "both"))
@@ -223,7 +263,8 @@ class PersePairwise(FromHistory):
         answer = self.prefer(
             readout=self.readout.value,
             history=history_text,
-            aspect=aspect_text(task(self.task.value), case.aspect),
+            query=shown.request,
+            aspect=self.aspect(case),
             text_a=shown.responses[0],
             text_b=shown.responses[1],
         )
@@ -231,6 +272,12 @@ class PersePairwise(FromHistory):
             criterion=case.aspect or OVERALL, distribution=answer.preference("preferred"), coverage=answer.coverage
         )
         return in_case_order(finding, order)
+
+
+def _length(reviewer: Reviewer) -> str:
+    """The length of a review by this reviewer, in words; empty where none is known."""
+    words = [count_words(review.comment) for review in reviewer.reviews if review.comment.strip()]
+    return constant(f"about {statistics.median_high(words)} words, as the earlier reviews have") if words else ""
 
 
 def _on_scale(reviewer: Reviewer, scale: Scale) -> Reviewer:

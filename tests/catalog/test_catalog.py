@@ -459,6 +459,28 @@ def test_perse_plots_are_cut_out_of_the_prompt(tmp_path: Path) -> None:
     assert (row["response_a"], row["response_b"], row["label"]) == ("new a", "new b", "b")
 
 
+def test_the_premise_of_two_plots_is_the_query_of_the_case_and_of_earlier_choices(tmp_path: Path) -> None:
+    def plots(premise: str, *rest: str) -> dict[str, str]:
+        texts = (f"Premise  {premise}Settings  {settings}" for settings in rest)
+        return dict(zip(("response_a", "response_b"), texts, strict=True))
+
+    row = {
+        "id": "x", "kind": "profile_pairwise", "reviewer": "r", "aspect": "Ending", "label": "b", "meta": {},
+        "comparisons": [plots("A cook sails.", "a boat.", "a port.") | {"label": "a"}],
+        **plots("A tailor sings.", "a shop.", "a stage."),
+    }  # fmt: skip
+    (case,) = cases([row], "profile_pairwise", source="test")
+    assert (case.query, [text.text for text in case.candidates]) == (
+        "A tailor sings.", ["Settings  a shop.", "Settings  a stage."],
+    )  # fmt: skip
+    assert isinstance(case.profile, Reviewer)
+    (choice,) = case.profile.comparisons
+    assert (choice.query, choice.aspect, choice.response_b) == ("A cook sails.", "Ending", "Settings  a port.")
+    other = row | {"response_b": "Premise  Another one.Settings  a stage."}
+    (case,) = cases([other], "profile_pairwise", source="test")
+    assert (case.query, case.candidates[1].text) == ("", other["response_b"])
+
+
 def test_prism_merges_runs_and_leaves_out_gold_ties(tmp_path: Path) -> None:
     run = {"question": "q", "asst_A": "x", "asst_B": "y", "ground_truth": "A", "conversation_type": "unguided"}
     turned = run | {"asst_A": "y", "asst_B": "x", "ground_truth": "B", "user_info": KEY_FEATURES}

@@ -234,6 +234,22 @@ def test_every_text_is_anonymised_and_comments_take_the_names_of_their_text():
     assert Case.model_validate_json(result.model_dump_json()) == result
 
 
+def test_the_reviewer_s_own_review_of_the_text_takes_the_names_of_the_text():
+    case = single(STORY, profile=REVIEWER, meta={"review": "Marshall leaves Ghent too late."})
+    answer = names_of(Jackson_Marshall="person Peter Howell", Ghent="place Bruges")
+    result, _ = prepared(case, answer, rounds=0)
+    assert result.meta["review"] == "Howell leaves Bruges too late."
+
+
+def test_the_query_and_the_aspect_of_the_history_stay():
+    past = REVIEWER.reviews[0].model_copy(update={"query": "A premise.", "aspect": "ending"})
+    choice = REVIEWER.comparisons[0].model_copy(update={"query": "Another.", "aspect": "surprise"})
+    case = single(STORY, profile=Reviewer(id="r", reviews=(past,), comparisons=(choice,)))
+    result, _ = prepared(case, names_of(Ghent="place Bruges"), rounds=0)
+    assert (result.profile.reviews[0].query, result.profile.reviews[0].aspect) == ("A premise.", "ending")
+    assert (result.profile.comparisons[0].query, result.profile.comparisons[0].aspect) == ("Another.", "surprise")
+
+
 def test_suspects_are_asked_for_twice_and_what_stays_unknown_is_recorded():
     rounds = []
 

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import string
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import dspy
 import pytest
 from dspy.lm15 import Request
 
-from dicast.data import Case, Comparison, Preference, Review, Reviewer, Verdict
+from dicast.data import Candidate, Case, Comparison, Preference, Review, Reviewer, Verdict
 from dicast.errors import DeclarationError
 from dicast.judging import build
 from dicast.programs.matrix_factorization import MatrixFactorisation
@@ -352,6 +353,61 @@ OPTIONS = Case(
     candidates=[{"text": text} for text in ("steak", "lentils", "beef", "fish")],
     profile=Preference(text="no meat"),
 )
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_with_k_the_average_is_of_the_reviews_that_perse_shows(seed: int) -> None:
+    known = reviewer(*range(1, 10))
+    case = text_for(known)
+    lm = ScriptedLM({"review": "r", "score": 5})
+    with dspy.context(lm=lm):
+        build("perse", k=3, seed=seed)(case)
+    shown = [float(score) for score in re.findall("Score: ([0-9.]+)", prompt_text(lm.requests[0]))]
+    assert len(shown) == 3
+    assert build("reviewer-average", k=3, seed=seed)(case).scores == pytest.approx((sum(shown) / 3,))
+
+
+def test_with_k_the_repeated_choice_is_the_choice_that_perse_pairwise_shows() -> None:
+    """PerSE's baseline for k=1 (arXiv 2310.03304)."""
+    for seed in range(6):
+        case = pair_for(choices(*"abab"))
+        lm = ScriptedLM({"preferred": "A"})
+        with dspy.context(lm=lm):
+            build("perse-pairwise", k=1, seed=seed)(case)
+        (shown,) = set(re.findall("Preferred: ([AB])", prompt_text(lm.requests[0])))
+        assert build("reviewer-average", k=1, seed=seed)(case).winner == shown.lower()
+
+
+def test_choices_about_another_aspect_are_not_repeated() -> None:
+    named = [
+        choice.model_copy(update={"aspect": aspect})
+        for choice, aspect in zip(choices("a", "a", "b").comparisons, ("ending", "ending", "surprise"), strict=True)
+    ]
+    case = pair_for(Reviewer(id="r", comparisons=named)).model_copy(update={"aspect": "surprise"})
+    assert build("reviewer-average")(case).winner == "b"
+
+
+def test_without_any_review_the_score_is_drawn_from_the_whole_scale() -> None:
+    cases = [text_for(reviewer(5, 5), text=f"Text {n}.") for n in range(200)]
+    scores = [build("reviewer-average", k=0)(case).scores[0] for case in cases]
+    assert set(scores) == set(range(1, 11))
+    assert 5 < sum(scores) / 200 < 6
+    again = [build("reviewer-average", k=0)(case).scores[0] for case in cases]
+    other = [build("reviewer-average", k=0, seed=1)(case).scores[0] for case in cases]
+    assert scores == again != other
+
+
+def test_without_any_choice_the_winner_is_drawn_and_does_not_depend_on_the_order() -> None:
+    judge = build("reviewer-average", k=0)
+    cases = [
+        pair_for(choices("a", "a")).model_copy(
+            update={"candidates": [Candidate(text=f"x{n}"), Candidate(text=f"y{n}")]}
+        )
+        for n in range(60)
+    ]
+    winners = [judge(case).winner for case in cases]
+    assert 15 < winners.count("a") < 45
+    assert [judge(case.swapped()).swapped().winner for case in cases] == winners
 
 
 def run(name: str, case: Case, answer: Any, **settings: Any) -> tuple[Verdict, list[Request]]:

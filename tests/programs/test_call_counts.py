@@ -85,8 +85,8 @@ def paid(judge: Judge, judged: Case, server: MockServer) -> int:
     return len(server.requests) - before
 
 
-def one_token(server: MockServer) -> int:
-    return sum(body["max_tokens"] == 1 for body in server.requests)
+def readings(server: MockServer) -> int:
+    return sum(bool(body.get("logprobs")) for body in server.requests)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_fennec_asks_as_often_as_theory_says(
     server: MockServer, settings: dict[str, Any], calls: int, of_one_token: int
 ) -> None:
     assert paid(bound(build("fennec", **settings), server), case(), server) == calls
-    assert one_token(server) == of_one_token
+    assert readings(server) == of_one_token
 
 
 def test_fennec_with_a_learned_priority_pays_nothing_for_it(server: MockServer) -> None:
@@ -195,7 +195,7 @@ def test_pref_asks_as_often_as_theory_says(
 ) -> None:
     judged = case(count, profile=PREFERENCE, meta={"explanation": "it holds no meat"})
     assert paid(bound(build("pref", **settings), server), judged, server) == general + per_answer * count
-    assert one_token(server) == (per_answer * count if per_answer == 2 else 0)
+    assert readings(server) == (per_answer * count if per_answer == 2 else 0)
 
 
 def test_pref_without_a_profile_asks_for_no_weights(server: MockServer) -> None:
@@ -234,7 +234,7 @@ def test_perse_asks_once_a_text_and_by_probability_twice(
 ) -> None:
     judged = case(count, profile=REVIEWER)
     assert paid(bound(build("perse", **settings), server), judged, server) == per_text * count
-    assert one_token(server) == (count if "readout" in settings else 0)
+    assert readings(server) == (count if "readout" in settings else 0)
 
 
 PAIRS = {
@@ -312,7 +312,7 @@ def test_scoring_asks_as_often_as_theory_says(
 ) -> None:
     assert paid(bound(build(name, **settings), server), case(count), server) == per_text * count
     reads = name == "implicit" or "readout" in settings
-    assert one_token(server) == (count if reads else 0)
+    assert readings(server) == (count if reads else 0)
 
 
 @pytest.mark.parametrize("name", ["longer", "reviewer-average", "third-person", "majority", "rouge-1", "bleu"])

@@ -26,6 +26,7 @@ PAIR = Case(
     aspect="surprise",
 )
 ANSWER = {"review": "Not my cup of tea.", "score": 4}
+DIGESTS = ("c314f32575d134b3", "623883197aa6394a")
 TENTHS = {"token_probabilities": {str(mark): 0.1 for mark in range(1, 11)}}
 
 
@@ -158,6 +159,79 @@ def test_a_case_without_a_reviewer_is_refused_unless_k_is_0(name: str, profile: 
     verdict, requests = run(name, nobody, {**ANSWER, "preferred": "A"}, k=0)
     assert verdict.status == "scored"
     assert all("A cook." not in prompt_text(request) for request in requests)
+
+
+# what the texts answer, and the aspect
+
+PREMISE = "A cook inherits a boat."
+
+
+@pytest.mark.parametrize("readout", ["generate", "probability"])
+@pytest.mark.parametrize("name", ["perse", "perse-pairwise"])
+def test_the_query_and_the_aspect_are_in_every_prompt(name: str, readout: str) -> None:
+    def answer(request: Request) -> Answer:
+        read = {**TENTHS["token_probabilities"], "A": 0.5, "B": 0.4}
+        return {"token_probabilities": read} if request.config.logprobs else {**ANSWER, "preferred": "A"}
+
+    case = PAIR.model_copy(update={"query": PREMISE})
+    _, requests = run(name, case, answer, readout=readout)
+    assert all(f"Query:\n<<<\n{PREMISE}\n>>>" in prompt_text(request) for request in requests)
+    assert all("surprise: the plot surprises and keeps" in prompt_text(request) for request in requests)
+
+
+def test_without_query_and_aspect_neither_is_in_the_prompt() -> None:
+    _, (request,) = run("perse", TEXT)
+    assert not {"Query:", "Aspect:"} & set((request.messages[0].text or "").split("\n"))
+
+
+def test_an_earlier_review_is_shown_with_its_query_and_aspect() -> None:
+    case = with_reviews(Review(text="x", comment="So.", score=3, query=PREMISE, aspect="ending"))
+    assert shown(case=case) == (
+        f"Query: {PREMISE}\nText: x\nReview: So.\nAspect: ending: the ending satisfies\nScore: 3"
+    )
+
+
+def test_an_earlier_choice_is_shown_with_its_query_and_aspect() -> None:
+    choice = Comparison(response_a="x", response_b="y", label="b", query=PREMISE, aspect="Ending")
+    case = PAIR.model_copy(update={"profile": Reviewer(id="r", comparisons=[choice]), "aspect": "ending"})
+    assert shown("perse-pairwise", case, {"preferred": "A"}) == (
+        f"Query: {PREMISE}\nA: x\nB: y\nAspect: Ending: the ending satisfies\nPreferred: B"
+    )
+
+
+@pytest.mark.parametrize(
+    ("aspects", "told"), [("same", {"Left 0.", "Left 2."}), ("all", {f"Left {n}." for n in range(4)})]
+)
+def test_choices_about_other_aspects_are_shown_where_asked_for(aspects: str, told: set[str]) -> None:
+    named = [choice.model_copy(update={"aspect": ("surprise", "ending")[n % 2]}) for n, choice in enumerate(CHOICES)]
+    case = PAIR.model_copy(update={"profile": Reviewer(id="r", comparisons=named)})
+    history = shown("perse-pairwise", case, {"preferred": "A"}, k=4, aspects=aspects)
+    assert set(re.findall("Left [0-9][.]", history)) == told
+
+
+def test_records_without_query_and_aspect_have_the_digests_they_had() -> None:
+    """Recorded before reviews and comparisons had these fields."""
+    assert (TEXT.digest, PAIR.digest) == DIGESTS
+
+
+def test_the_words_of_the_queries_count_for_the_cap() -> None:
+    case = with_reviews(Review(text="one two three", score=3, query="four five")).model_copy(update={"query": "six"})
+    assert run("perse", case, k=1, max_words=4 + 1 + 2 + 3)[0].notes == ()
+    assert run("perse", case, k=1, max_words=4 + 1 + 2 + 2)[0].notes != ()
+
+
+# the length of the review
+
+
+def test_a_review_is_asked_for_that_is_as_long_as_the_reviewer_s_others() -> None:
+    words = [3, 140, 119]
+    case = with_reviews(*(Review(text=f"{n}", comment="word " * n, score=5) for n in words))
+    _, (request,) = run("perse", case)
+    assert "Length:\nabout 119 words, as the earlier reviews have" in prompt_text(request)
+    assert request.config.max_tokens == 600
+    for free in ({"length": "free"}, {"comments": False}, {"k": 0}):
+        _, (request,) = run("perse", case, **free)
+        assert "words, as" not in prompt_text(request)
 
 
 # the cap
