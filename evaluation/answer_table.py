@@ -26,6 +26,7 @@ class AnswerTable:
         labels: of the codes; empty for scores.
         certainty: (n,) the mean certainty of the judges that state one; NaN where none does.
         unshared: of each judge, how many cases it scored that another did not.
+        system: (n,) code of the system that wrote each single text; -1 where it is not known.
         ranges: of scores: each judge's lowest and highest possible score, else lowest and highest score.
     """
 
@@ -39,6 +40,8 @@ class AnswerTable:
     certainty: Floats
     attributes: tuple[AttributeArrays, ...]  # of each run, whose other fields may be of the judge
     unshared: tuple[int, ...]
+    system: Codes
+    systems: tuple[str, ...]
     ranges: tuple[tuple[float, float], ...] = ()
 
     @property
@@ -132,6 +135,8 @@ def answer_table(runs: Sequence[NamedRun]) -> AnswerTable:
         certainty=agreement.ratio(np.where(stated, certainties, 0.0).sum(axis=0), stated.sum(axis=0)),
         attributes=tuple(run.rows(rows).attributes for run in shared),
         unshared=tuple(map(len, joined.unshared)),
+        system=first.system[:, 0] if first.system.shape[1] == 1 else np.full(first.n, -1),
+        systems=first.systems if first.system.shape[1] == 1 else (),
         ranges=() if verdicts.any() else tuple(run.score_scale or _range(run.score[rows]) for run in shared),
     )
 

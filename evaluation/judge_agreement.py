@@ -21,6 +21,7 @@ from ..stats.resampling import Estimate, bootstrap
 from .agreement_results import AgreementOfValue, DisputedCase, JudgeAgreement, JudgeRow, TwoJudges
 from .answer_table import AnswerTable, PairFigures
 from .aspects import OfRows, Rows, mean_estimate, mean_of_means
+from .judges_on_systems import ranked_alike
 from .measure_factories import clip_interval, proportion_measure, to_measure
 from .results import Measure
 from .run_arrays import Floats
@@ -137,7 +138,7 @@ def _of_all(figures: _Figures, rows: Rows, pairs: Sequence[tuple[int, int]]) -> 
 
 def _of_pair(figures: _Figures, first: int, second: int) -> tuple[Measure, ...]:
     if figures.table.of_scores:
-        return (figures.pair(first, second),)
+        return figures.pair(first, second), *ranked_alike(figures.table, first, second, seed=figures.seed)
     words = "both name the same winner"
     return figures.equal(figures.everything(), [(first, second)], "same verdict", words), figures.pair(first, second)
 

@@ -43,10 +43,10 @@ def test_judging_with_a_baseline_prints_the_table(elsewhere, capsys):
     assert run(["judge", "--judge", "longer", "--cases", pairs(elsewhere), "--out", "out"]) == 0
     out = capsys.readouterr().out.splitlines()
     assert out[0].startswith("longer|lm=none|n=6|data=")
-    assert [line.split("  ")[0] for line in out[2:6]] == ["accuracy", "agreement", "consistency", "coverage"]
+    assert [line.split("  ")[0] for line in out[2:4]] == ["accuracy", "coverage"]
     assert out[-3] == "usage: 0 calls (0 more from the cache), 0 prompt + 0 generated tokens"
     assert "0.333 [0.097, 0.700]" in out[2]  # Wilson, 2 of 6
-    assert "1.000 [0.610, 1.000]" in out[4]  # Wilson, 6 of 6
+    assert "1.000 [0.610, 1.000]" in out[3]  # Wilson, 6 of 6
     assert out[-2] == f"verdicts: {os.path.join('out', 'verdicts.jsonl')}"
 
 
