@@ -1,4 +1,4 @@
-"""How far two judges rank the same systems alike, by the mean scores of their texts: no human label is needed.
+"""How far two judges agree on the ranking of systems, by the mean scores of their texts: no human label is needed.
 
 Fennec (arXiv 2405.12163, Figure 4) holds its mean single scores per system against those of another judge.
 """
@@ -24,8 +24,8 @@ def ranked_alike(table: AnswerTable, first: int, second: int, *, seed: int) -> I
     drawn = draw_groups(table.group, len(table.ids), seed=seed)
     sides = [table.answers[judge] for judge in (first, second)]
     means = [np.array([mean.value for mean in mean_scores(side, table.system, k, table.group)]) for side in sides]
-    draws = [mean_score_draws(side, table.system, k, drawn) for side in sides]
-    for name, estimate in system_agreement(*means, *draws, seed=seed).items():
+    resampled = [mean_score_draws(side, table.system, k, drawn) for side in sides]
+    for name, estimate in system_agreement(*means, *resampled, seed=seed).items():
         if name in COEFFICIENTS and estimate.n >= FEWEST:
             description = f"the two judges' mean scores of {estimate.n} systems; prompts and systems drawn again"
             yield to_measure(f"systems {name}", estimate, description)

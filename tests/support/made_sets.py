@@ -5,6 +5,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+from dicast.data.rewritten_texts import CORRECTED, ORIGINAL, version_id
 from dicast.experiments import Experiment
 from dicast.experiments.cells import Cell
 from dicast.experiments.measure_address import fields_of
@@ -24,6 +25,10 @@ def made_set(experiment: Experiment, name: str, folder: Path) -> Path:
     path = folder / f"{name}.jsonl"
     steps = experiment.content.sets[name].prepare
     rows = flat_reviews() if "histories" in steps else rows_of(cells, experiment.content.sets[name].options)
+    if any(spec.name == "rewrite gain" for cell in cells for spec in cell.measures):
+        rows = [row | {"id": version_id(row["id"], 0, version)} for row in rows for version in (ORIGINAL, CORRECTED)]
+    if any(spec.name.startswith("systems ") for cell in cells for spec in cell.measures):
+        rows = [row | {"system": f"system {number % 3}"} for number, row in enumerate(rows)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
