@@ -169,7 +169,7 @@ class Pref(Judge):
             raise DeclarationError(
                 f"judge 'pref', explain: case {case.id!r} has no meta.explanation. Use explain=false."
             )
-        if not (explanation or "").strip():
+        if explanation is None or not explanation.strip():
             return list(factors), ["explanation: the case has none"]
         oracle, notes = self.personalised(question, fenced(explanation), general)
         weights = {factor.name: factor.weight for factor in oracle if not factor.reason}

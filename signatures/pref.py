@@ -109,8 +109,9 @@ FACTS_COUNT = "What the person likes never excuses a factual error: the more an 
 @lru_cache(maxsize=64)
 def without_facts(signature: type[ScoreAnswer]) -> type[dspy.Signature]:
     """`ScoreAnswer`, or its tuned form, without the question about facts, which then count in the score."""
-    changed: type[dspy.Signature] = signature.delete("factual")
-    return changed.with_instructions(signature.instructions.replace(FACTS_APART, FACTS_COUNT))
+    instructions = signature.instructions.replace(FACTS_APART, FACTS_COUNT)
+    changed: type[dspy.Signature] = signature.delete("factual").with_instructions(instructions)
+    return changed
 
 
 class Choosing(dspy.Signature):

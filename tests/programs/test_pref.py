@@ -380,7 +380,8 @@ def scored(**by_answer: tuple[str, int]) -> Any:
 
 def test_no_preference_excuses_a_factual_error() -> None:
     verdict, _ = run(answer=scored(steak=("yes", 5), lentils=("no", 10), beef=("yes", 5)))
-    assert verdict.scores == (5.0, pytest.approx(30 / 11), 5.0)
+    assert verdict.scores == pytest.approx((5.0, 30 / 11, 5.0))
+    assert verdict.scores is not None
     assert verdict.scores[1] < FACTUAL_CAP
     assert verdict.winner == "tie"
 
