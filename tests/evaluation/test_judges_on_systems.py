@@ -24,12 +24,12 @@ def run_of(seed: int, systems: int, *, named: bool = True) -> list[Judged]:
 
 def test_the_means_of_the_systems_are_correlated() -> None:
     first, second = run_of(1, 6), run_of(2, 6)
-    means = [[np.mean([one.scores[0] for one in run if one.scores and one.systems == (f"s{system}",)])
+    means = [[float(np.mean([one.scores[0] for one in run if one.scores and one.systems == (f"s{system}",)]))
               for system in range(6)] for run in (first, second)]  # fmt: skip
     found = judge_agreement(answer_table([("x", run_arrays(first)), ("y", run_arrays(second))]))
     values = {measure.name: measure for measure in found.pairs[0].measures}
     for name, by in (("pearson", stats.pearsonr), ("spearman", stats.spearmanr), ("kendall", stats.kendalltau)):
-        assert values[f"systems {name}"].value == pytest.approx(by(*means).statistic)
+        assert values[f"systems {name}"].value == pytest.approx(by(means[0], means[1]).statistic)
         assert values[f"systems {name}"].n == 6
         assert values[f"systems {name}"].low is not None
 

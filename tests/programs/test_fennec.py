@@ -421,6 +421,12 @@ def test_only_what_scored_low_is_corrected_and_from_those_judgments_alone() -> N
     assert "7 is prime" not in prompt_text(asked)
 
 
+def test_the_temperature_of_the_correction_is_a_setting() -> None:
+    _, requests = run("fennec-correct", **{"correction.temperature": 0.4})
+    assert {request.config.temperature for request in asking(requests, "corrected")} == {0.4}
+    assert {request.config.temperature for request in requests if answer_fields(request) != {"corrected"}} == {0.0}
+
+
 @pytest.mark.parametrize("index", [0, 1])
 def test_the_correction_reads_nothing_of_the_other_response(index: int) -> None:
     def answer(request: Request) -> Answer:

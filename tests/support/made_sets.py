@@ -51,7 +51,7 @@ def rows_of(cells: list[Cell], options: dict[str, Any]) -> list[dict[str, Any]]:
     inputs = [PROGRAMS.find(judge).inputs for judge in judges]
     aspects = sorted({(options | dict(run.options)).get("aspect") or "" for run in runs})
     fields = {name for cell in cells for spec in cell.measures for name in (*fields_of(spec.name), *cell.measuring.by)}
-    rows = []
+    rows: list[dict[str, Any]] = []
     for group in range(GROUPS):
         for aspect in aspects:
             shared: dict[str, Any] = {"query": f"Question {group}?", "group": f"g{group}"}
