@@ -69,7 +69,7 @@ def rows_of(cells: list[Cell], options: dict[str, Any]) -> list[dict[str, Any]]:
 def profile(inputs: str, group: int) -> dict[str, Any]:
     """The person, as the judges of the set need it."""
     if "a reviewer" in inputs or "history" in inputs:
-        reviews = [{"text": f"plot {n}", "comment": f"words {n}", "score": (n + group) % 10 + 1} for n in range(6)]
+        reviews = [{"text": f"plot {n}", "comment": f"words {n}", "score": (n + group) % 5 + 1} for n in range(6)]
         choices = [{"response_a": f"rain {n}", "response_b": f"sun {n}", "label": "ab"[n % 2]} for n in range(3)]
         return {"reviewer": f"r{group}", "reviews": reviews, "comparisons": choices}
     if "persona" in inputs:
