@@ -33,6 +33,7 @@ class ExperimentSet(Record):
     )
     prepare: Text = Field(default="", description="preparations that come first, as `dicast prepare --with` names them")
     settings: dict[str, Any] = Field(default_factory=dict, description="parameters of the preparations")
+    seed: int = Field(default=0, ge=0, description="of what a preparation of a whole set draws")
     corrected: Text = Field(
         default="",
         description="in place of `cases`: a run of the experiment, whose rewritten texts are judged with the originals",

@@ -77,11 +77,9 @@ def plan(
             if model in seen:
                 continue  # a judge without stages is the same for every model
             seen.add(model)
-            base = bases.get((base_run, lm))
+            base, source = bases.get((base_run, lm)), sources.get(cell.set)
             if base is not None:
                 source = CaseSource(str(folder / "sets" / f"{cell.set}-{base.folder.name}.jsonl"))
-            else:
-                source = sources.get(cell.set)
             runs = [
                 _planned(cell, run, spec, source, samples.get(cell.set, CaseSample()), folder, who)
                 for run, spec in zip(cell.runs, specs, strict=True)

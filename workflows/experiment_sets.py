@@ -1,7 +1,6 @@
 """The sets of an experiment: on this machine, prepared where the file says so, or missing with where to get them."""
 
 import os
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
@@ -17,10 +16,7 @@ from ..experiments import Experiment
 from ..experiments.results import MissingSet
 from ..experiments.spec import ExperimentSet
 from ..parsing import explain
-from ..preparation.registry import build_preparation
 from .case_source import CaseSource
-from .preparations import prepare
-from .progress import Progress
 
 OPTIONS = tuple(field.name for field in fields(CaseSource) if field.name not in ("source", "root"))
 
@@ -82,69 +78,6 @@ def find_sets(
         if spec.corrected and (base := experiment.content.runs[spec.corrected].sets[0]) in lacking:
             missing.append(lacking[base].model_copy(update={"name": name}))
     return sets, missing
-
-
-@dataclass(frozen=True)
-class PreparedSets:
-    """What is judged of each set.
-
-    Attributes:
-        sources: set: its cases.
-        samples: set: which of these.
-        notes: what an estimate cannot know, because a set is not prepared yet.
-    """
-
-    sources: Mapping[str, CaseSource]
-    samples: Mapping[str, CaseSample]
-    notes: tuple[str, ...] = ()
-
-
-def prepared_sets(
-    sets: Mapping[str, FoundSet],
-    folder: Path,
-    lm: str | None,
-    sample: CaseSample,
-    *,
-    dry_run: bool,
-    progress: Progress,
-    stop: threading.Event,
-    options: Mapping[str, Any],
-) -> PreparedSets:
-    """The sets as they are judged; those that the experiment prepares are written below its folder.
-
-    Args:
-        lm: of preparations that ask a model. They prepare the sampled cases only; others prepare all cases, and the
-            sample is drawn of what they write.
-        dry_run: whether no model may be asked.
-        options: as of `dicast.prepare`; others are left out.
-    """
-    sources, samples, notes = {}, {}, []
-    pace = {name: value for name, value in options.items() if name in ("workers", "timeout", "in_flight", "skip_bad")}
-    for name, declared in sets.items():
-        sources[name], samples[name] = declared.source, sample
-        if not declared.spec.prepare:
-            continue
-        asks = bool(build_preparation(declared.spec.prepare, **declared.spec.settings).stages())
-        if asks and dry_run:
-            notes.append(f"{name} is not prepared yet, so its calls for {declared.spec.prepare} are not counted")
-            continue
-        out = folder / "sets" / f"{name}.jsonl"
-        progress.step("prepare", f"{name} by {declared.spec.prepare}")
-        drawn = sample if asks else CaseSample()
-        prepare(
-            declared.spec.prepare,
-            declared.source,
-            out,
-            lm=lm,
-            settings=declared.spec.settings,
-            limit=drawn.limit,
-            limit_groups=drawn.limit_groups,
-            seed=drawn.seed,
-            stop=stop,
-            **pace,
-        )
-        sources[name], samples[name] = CaseSource(str(out)), CaseSample() if asks else sample
-    return PreparedSets(sources, samples, tuple(notes))
 
 
 def with_options(source: CaseSource, options: Mapping[str, Any], who: str) -> CaseSource:

@@ -18,7 +18,8 @@ from .corrected_texts import write_corrected
 from .experiment_estimate import estimate
 from .experiment_lines import result_lines
 from .experiment_plan import PlannedCell, PlannedRun, distinct_runs, plan
-from .experiment_sets import CaseSample, FoundSet, find_sets, prepared_sets
+from .experiment_preparation import PreparedSets, prepared_sets
+from .experiment_sets import CaseSample, find_sets
 from .preflight import as_budget, check_limits
 from .progress import SILENT, Progress
 from .reports import PAGE, timestamp
@@ -130,8 +131,14 @@ def experiment(
     stop, ledger = stop or threading.Event(), Ledger(budget=as_budget(budget))
     private_folder(folder)
     with charge_to(ledger):
-        planned = _planned(chosen, folder, sample, sets, missing, models, dry_run, progress, stop, options)
-        ended = Ended("dry run") if dry_run else _run_all(planned, progress, stop, options)
+        prepared = prepared_sets(
+            sets, folder, models[0], sample, dry_run=dry_run, progress=progress, stop=stop, options=options
+        )
+        planned = _planned(chosen, folder, sample, prepared, missing, models)
+        if prepared.unfinished is not None:
+            ended = Ended("stopped" if stop.is_set() else "budget", prepared.unfinished.message)
+        else:
+            ended = Ended("dry run") if dry_run else _run_all(planned, progress, stop, options)
     asked_for = {"file": str(name) if chosen.folder else "", "cases": dict(cases or {})}
     result = _result(planned, ended, ledger).model_copy(update=asked_for)
     if not dry_run:
@@ -143,18 +150,11 @@ def _planned(
     chosen: Experiment,
     folder: Path,
     sample: CaseSample,
-    sets: Mapping[str, FoundSet],
+    prepared: PreparedSets,
     missing: Sequence[MissingSet],
     models: Sequence[str | None],
-    dry_run: bool,
-    progress: Progress,
-    stop: threading.Event,
-    options: Mapping[str, Any],
 ) -> _Plan:
-    """Prepare the sets, plan the runs, and estimate what is left of them."""
-    prepared = prepared_sets(
-        sets, folder, models[0], sample, dry_run=dry_run, progress=progress, stop=stop, options=options
-    )
+    """Plan the runs, and estimate what is left of them."""
     cells = plan(chosen, prepared.sources, models, folder, prepared.samples)
     return _Plan(chosen, folder, sample, cells, missing, estimate(distinct_runs(cells), prepared.notes))
 

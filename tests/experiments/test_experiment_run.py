@@ -275,12 +275,38 @@ def test_a_prepared_set_is_written_once_and_judged(server):
     text = FILE.replace("cases: pairs.jsonl", "cases: pairs.jsonl, prepare: anonymise")
     Path("mine.yaml").write_text(text)
     result = experiment("mine.yaml", lm=lm(server), limit=3)
-    prepared = Path("runs/experiments/mine/sets/pairs.jsonl").read_text().splitlines()
-    assert len(prepared) == 3
+    (prepared,) = Path("runs/experiments/mine/sets").glob("pairs-*.jsonl")
+    assert len(prepared.read_text().splitlines()) == 3
     assert lines(result)["longer", "accuracy"].ours.n == 3
     asked = len(server.requests)
     experiment("mine.yaml", lm=lm(server), limit=3)
     assert len(server.requests) == asked
+
+
+def test_a_set_of_pairs_is_drawn_of_all_texts_and_the_limit_is_of_the_pairs(server):
+    texts = [
+        {"id": str(n), "query": "q", "response": "x" * n, "score": 1 + n % 5, "system": f"s{n}"} for n in range(20)
+    ]
+    Path("texts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in texts))
+    text = FILE.replace("cases: pairs.jsonl", "cases: texts.jsonl, prepare: pairs, settings: {n: 15}, seed: 3")
+    Path("mine.yaml").write_text(text)
+    for limit in (4, None):
+        result = experiment("mine.yaml", lm=lm(server), limit=limit)
+        (prepared,) = Path("runs/experiments/mine/sets").glob("pairs-*.jsonl")
+        assert len(prepared.read_text().splitlines()) == 15
+        assert lines(result)["longer", "accuracy"].ours.n == (limit or 15)
+
+
+def test_a_budget_that_ends_in_a_preparation_judges_nothing_and_continues(server):
+    steps = "cases: pairs.jsonl, prepare: summarise, settings: {words: 2}"
+    Path("mine.yaml").write_text(FILE.replace("cases: pairs.jsonl", steps))
+    Path("pairs.jsonl").write_text(Path("pairs.jsonl").read_text().replace('"four"', '"four words of text"'))
+    result = experiment("mine.yaml", lm=lm(server), budget="calls=1", workers=1)
+    assert (result.status, len(server.requests)) == ("budget", 1)
+    assert verdict_counts() == {}
+    assert {line.note for line in result.lines} == {"not run yet"}
+    assert experiment("mine.yaml", lm=lm(server)).status == "complete"
+    assert set(Counter(json.dumps(request, sort_keys=True) for request in server.requests).values()) == {1}
 
 
 def test_list_and_show_say_paper_place_sets_and_printed_figures(public_sets, capsys):
