@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ...stats import selective
 from ...stats.resampling import Estimate, bootstrap
 from ..answers import by_answer, of_answers, of_cases
-from ..measure_factories import point_measure, proportion_measure, to_measure
+from ..measure_factories import mean_proportion_measure, point_measure, proportion_measure, to_measure
 from ..metric import MetricOptions, register
 from ..results import CurvePoint, Measure
 from ..run_arrays import RunArrays
@@ -31,6 +31,7 @@ def selective_prediction(run: RunArrays, options: MetricOptions) -> Iterator[Mea
     yield proportion_measure("rejected accuracy", correct[~high], groups[~high], f"{description} below {threshold}")
     description = f"verdicts with certainty at least {threshold}"
     yield proportion_measure("coverage at threshold", high, groups, description)
+    yield mean_proportion_measure("mean certainty", certainty, groups, "mean certainty of the verdicts, 0 to 1")
 
     def resampled(statistic: Callable[[Any, Any], float]) -> Estimate:
         return bootstrap(

@@ -175,6 +175,7 @@ def test_selective_and_rejected_accuracy_are_by_the_threshold_and_the_curve_ends
     found = told(run, threshold=0.8)
     sides = [found.measure(name) for name in ("selective accuracy", "rejected accuracy")]
     assert [(side.value, side.n) for side in sides if side] == [(pytest.approx(2 / 3), 3), (0.5, 8)]
+    assert value(found, "mean certainty") == pytest.approx(0.5)
     assert (found.curve[-1].coverage, found.curve[-1].accuracy.value) == (1.0, value(found, "accuracy"))
     assert [point.threshold for point in found.curve] == sorted((n / 10 for n in range(11)), reverse=True)
 
