@@ -12,6 +12,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
@@ -47,6 +48,8 @@ def locate(name: str, root: Path | None = None) -> Path:
                 return path
         if all((originals / entry.stored(file)).is_file() for file in entry.files):
             return originals / entry.stored(entry.files[0]) if len(entry.files) == 1 else originals
+    if entry.own_copy:
+        raise DataError(f"{name}: the set is not in {' or '.join(map(str, roots))}. {_how_to_bring(entry)}")
     raise DataError(
         f"{name}: the set is not in {' or '.join(map(str, roots))}. Run: dicast data get {name} (it downloads from "
         f"{entry.source}), or with your copy: dicast data get {name} --from PATH"
@@ -88,6 +91,8 @@ def get(name: str, source: Path | None = None, *, base: str = GITHUB) -> Path:
     content = _converted_rows(entry, source)
     if content is not None:
         return _store(folder / CONVERTED, content)
+    if entry.own_copy:
+        return _store_own_copy(entry, source, folder)
     for file in entry.files:
         target = folder / entry.stored(file)
         if source is not None or not _is_pinned(target, file):
@@ -96,6 +101,24 @@ def get(name: str, source: Path | None = None, *, base: str = GITHUB) -> Path:
             _store(target, content)
     (folder / CONVERTED).unlink(missing_ok=True)  # it would hide the originals
     return locate(name, _cache())
+
+
+def _store_own_copy(entry: PublicSet, source: Path | None, folder: Path) -> Path:
+    """The original that a user brings, stored if its rows have the form of the set."""
+    if source is None:
+        raise DataError(f"{entry.name}: it is not downloaded. {_how_to_bring(entry)}")
+    with TemporaryDirectory() as place:
+        paths = [_store(Path(place) / entry.stored(file), _own_copy(entry, file, source)) for file in entry.files]
+        if not list(converters.cases(_originals(entry, paths, source), entry.kind, source=str(source))):
+            raise DataError(f"{entry.name}: {source} has no rows. {_how_to_bring(entry)}")
+        for path in paths:
+            _store(folder / path.name, path.read_bytes())
+    (folder / CONVERTED).unlink(missing_ok=True)
+    return locate(entry.name, _cache())
+
+
+def _how_to_bring(entry: PublicSet) -> str:
+    return f"To use it, {entry.own_copy}. Then: dicast data get {entry.name} --from PATH"
 
 
 def _cache() -> Path:
@@ -112,11 +135,16 @@ def _rows(entry: PublicSet, path: Path) -> Iterator[dict[str, Any]]:
         yield from (entry.read_converted or jsonl)(path)
         return
     paths = [path / entry.stored(file) for file in entry.files] if path.is_dir() else [path]
+    yield from _originals(entry, paths, path)
+
+
+def _originals(entry: PublicSet, paths: Sequence[Path], source: Path) -> Iterator[dict[str, Any]]:
     try:
         yield from (entry.read_original or _read_rows)(paths)
     except converters.WRONG_SHAPE as error:
         raise DataError(
-            f"{path}: not the original of {entry.name} ({type(error).__name__}: {error}). Take it from {entry.source}."
+            f"{source}: not the original of {entry.name} ({type(error).__name__}: {error}). "
+            f"Take it from {entry.source}."
         ) from None
 
 

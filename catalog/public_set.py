@@ -70,6 +70,8 @@ class PublicSet:
         read_original: the paths of `files`, in their order -> converted rows; None reads JSON Lines of such rows.
         converted: where converted rows lie under a folder of sets; NAME/test.jsonl by default.
         read_converted: the path of converted rows -> rows, where a file beside them completes them.
+        own_copy: how a user gets the original where it cannot be downloaded as it is: "unpack URL". Its rows are
+            checked when it is taken.
         packaged: the file of rows that comes with a package.
         aspects: what its scores or labels are about, where there are several, under the names of its rows; `task`
             describes each of them. One aspect of pairs is that of all of them.
@@ -92,6 +94,7 @@ class PublicSet:
     read_original: ReadOriginal | None = None
     converted: str = ""
     read_converted: ReadConverted | None = None
+    own_copy: str = ""
     packaged: Path | None = None
     aspects: tuple[str, ...] = ()
     task: str = DEFAULT_TASK

@@ -82,7 +82,8 @@ def capped(reviewer: Reviewer, *, words: int) -> tuple[Reviewer, list[str]]:
         raise ContextOverflow(f"the text to judge is {-words} words longer than the cap; raise max_words.")
     comments = [review.comment for review in reviewer.reviews]
     texts = [review.text for review in reviewer.reviews]
-    words -= sum(count_words(past.query or "") for past in (*reviewer.reviews, *reviewer.comparisons))
+    queries = [past.query for past in reviewer.reviews] + [pair.query for pair in reviewer.comparisons]
+    words -= sum(count_words(query) for query in queries if query)
     pairs = [text for pair in reviewer.comparisons for text in (pair.response_a, pair.response_b)]
     short_comments = _cut_to(comments, words)
     short_texts = _cut_to([*texts, *pairs], words - sum(map(count_words, short_comments)))

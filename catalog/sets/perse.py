@@ -1,13 +1,19 @@
 """The samples of PerSE: movie plots with a reviewer's history (Wang et al. 2023, arXiv 2310.03304)."""
 
 import re
+from pathlib import Path
 
-from ..public_set import PublicSet, pinned_files, register
+from ..public_set import PublicSet, SourceFile, pinned_files, register
 from ..rows import Paths, Rows, jsonl
 
 PLOTS = re.compile(r"\[The Start of Plot A\]\n(.*?)\n\[The End of Plot A\]\s+"
                    r"\[The Start of Plot B\]\n(.*?)\n\[The End of Plot B\]", re.S)  # fmt: skip
-CHOICE = re.compile(r'"Choice": "Plot ([AB])"')
+CHOICE = re.compile(r'"Choice": "(Plot A|Plot B|[^"]*)"')
+CHOICES = {"Plot A": "a", "Plot B": "b"}  # any other, such as "N/A", is no preference
+ASPECTS = {
+    "I": "Interestingness", "A": "Adaptability", "S": "Surprise", "C": "Character Development", "E": "Ending",
+}  # fmt: skip
+FULL = "https://dl.fbaipublicfiles.com/perse"
 
 
 def read_perse_mpst(paths: Paths) -> Rows:
@@ -27,22 +33,32 @@ def read_perse_mpst(paths: Paths) -> Rows:
 
 
 def read_perse_doc(paths: Paths) -> Rows:
-    """Plots and earlier choices are cut out of the prompt; the last pair is the one to judge."""
-    for line, item in enumerate(jsonl(paths[0])):
+    """Plots and earlier choices are cut out of the prompt; the last pair is the one to judge. The files are of
+    the aspects in their order; rows without a preference are left out, and so are earlier choices without one."""
+    for path, aspect in zip(paths, ASPECTS.values(), strict=False):
+        yield from _choices(path, aspect)
+
+
+def _choices(path: Path, aspect: str) -> Rows:
+    for line, item in enumerate(jsonl(path)):
         *earlier, last = PLOTS.findall(item["prompt"][0])
-        choices = CHOICE.findall(item["prompt"][0])
+        choices = [CHOICES.get(choice) for choice in CHOICE.findall(item["prompt"][0])]
+        label = CHOICES.get(CHOICE.findall(item["completion"])[0])
+        if label is None:
+            continue
         yield {
-            "id": f"perse/doc_interestingness/{item['idx']}-{line}",
+            "id": f"perse/doc_{aspect.lower().replace(' ', '_')}/{item['idx']}-{line}",
             "kind": "profile_pairwise",
             "reviewer": item["review_id"],
             "comparisons": [
-                {"response_a": a, "response_b": b, "label": choice.lower()}
+                {"response_a": a, "response_b": b, "label": choice}
                 for (a, b), choice in zip(earlier, choices, strict=True)
+                if choice is not None
             ],
             "response_a": last[0],
             "response_b": last[1],
-            "label": CHOICE.findall(item["completion"])[0].lower(),
-            "aspect": "Interestingness",
+            "label": label,
+            "aspect": aspect,
             "meta": {"source_idx": item["idx"]},
         }
 
@@ -88,5 +104,45 @@ register(
         task="plot",
         aspects=("Interestingness",),
         cautions=("A smoke test, no evidence: 10 records, of which 8 are b.", "Cut out of prompt strings."),
+    ),
+    PublicSet(
+        name="perse-mpst-full",
+        title="PerSE, PerMPST, your copy of a whole file",
+        kind="profile",
+        size=None,
+        labels="Human: reviewers' scores of movie plots, 1 to 10, with k earlier reviews each.",
+        licence="CC-BY-NC-4.0",
+        files=(SourceFile("facebookresearch/PerSE", "PerMPST.jsonl", "any", url=f"{FULL}/PerMPST.tar.gz"),),
+        own_copy=f"unpack {FULL}/PerMPST.tar.gz and take one file of it, such as the validation file of k=3",
+        citation="Wang et al. 2023, arXiv 2310.03304",
+        read_original=read_perse_mpst,
+        converted="perse/permpst_full.jsonl",
+        task="plot",
+        cautions=(
+            "Not pinned by digest: its rows are checked to have the form of the public sample, and nothing else.",
+        ),
+    ),
+    PublicSet(
+        name="perse-doc-full",
+        title="PerSE, PerDOC, your copy of the files of five aspects",
+        kind="profile_pairwise",
+        size=None,
+        labels="Human: readers' choices between two plots of one premise, by five aspects, one earlier choice each.",
+        licence="CC-BY-NC-4.0",
+        files=tuple(
+            SourceFile("facebookresearch/PerSE", f"PerDOC.{initial}.jsonl", "any", url=f"{FULL}/PerDOC.tar.gz")
+            for initial in ASPECTS
+        ),
+        own_copy=f"unpack {FULL}/PerDOC.tar.gz, choose the file of each aspect, and put the five into a folder as "
+        f"{', '.join(f'PerDOC.{initial}.jsonl' for initial in ASPECTS)}",
+        citation="Wang et al. 2023, arXiv 2310.03304",
+        read_original=read_perse_doc,
+        converted="perse/perdoc_full.jsonl",
+        aspects=tuple(ASPECTS.values()),
+        task="plot",
+        cautions=(
+            "Not pinned by digest: its rows are checked to have the form of the public sample, and nothing else.",
+            "Rows without a preference (neither plot, or both) are left out.",
+        ),
     ),
 )

@@ -459,6 +459,35 @@ def test_perse_plots_are_cut_out_of_the_prompt(tmp_path: Path) -> None:
     assert (row["response_a"], row["response_b"], row["label"]) == ("new a", "new b", "b")
 
 
+def test_the_five_files_of_perdoc_are_taken_from_a_user_s_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def block(side: str) -> str:
+        plot = f"Premise  A cook sails.Settings  {side}."
+        return f"[The Start of Plot {side}]\n{plot}\n[The End of Plot {side}]\n"
+
+    def item(number: int, earlier: str, choice: str) -> dict[str, Any]:
+        prompt = block("A") + block("B") + f'"Choice": "{earlier}",\n' + block("A") + block("B")
+        return {"idx": number, "review_id": "r", "prompt": [prompt], "completion": f'"Choice": "{choice}"'}
+
+    monkeypatch.setenv("DICAST_HOME", str(tmp_path / "home"))
+    for initial in "IASCE":
+        rows = (item(1, "Plot A", "Plot B"), item(2, "N/A", "Plot A"), item(3, "Plot A", "N/A"))
+        written(tmp_path / "own" / f"PerDOC.{initial}.jsonl", *rows)
+    with pytest.raises(DataError, match="perse-doc-full: it is not downloaded. To use it, unpack https"):
+        get("perse-doc-full")
+    get("perse-doc-full", tmp_path / "own")
+    found = list(read("perse-doc-full"))
+    aspects = ["Interestingness", "Adaptability", "Surprise", "Character Development", "Ending"]
+    assert [case.aspect for case in found] == [aspect for aspect in aspects for _ in range(2)]
+    assert len({case.id for case in found}) == 10
+    assert {case.query for case in found} == {"A cook sails."}
+    assert [len(case.profile.comparisons) for case in found[:2] if isinstance(case.profile, Reviewer)] == [1, 0]
+    assert [case.aspect for case in read("perse-doc-full", aspect="Ending")] == ["Ending"] * 2
+    written(tmp_path / "other.jsonl", {"a": 1})
+    with pytest.raises(DataError, match="not the original of perse-mpst-full .KeyError"):
+        get("perse-mpst-full", tmp_path / "other.jsonl")
+    assert not (tmp_path / "home" / "data" / "perse-mpst-full").exists()
+
+
 def test_the_premise_of_two_plots_is_the_query_of_the_case_and_of_earlier_choices(tmp_path: Path) -> None:
     def plots(premise: str, *rest: str) -> dict[str, str]:
         texts = (f"Premise  {premise}Settings  {settings}" for settings in rest)
@@ -606,7 +635,8 @@ def test_every_set_can_be_converted() -> None:
 
 
 UNPINNED = {  # files that a user brings
-    "mt-bench-alpaca-13b", "mt-bench-human", "mt-bench-llama-2-7b-chat", "personalized-opinionqa", "prism-ties",
+    "mt-bench-alpaca-13b", "mt-bench-human", "mt-bench-llama-2-7b-chat", "perse-doc-full",
+    "perse-mpst-full", "personalized-opinionqa", "prism-ties",
 }  # fmt: skip
 
 

@@ -71,7 +71,8 @@ def profile(inputs: str, group: int) -> dict[str, Any]:
     if "a reviewer" in inputs or "history" in inputs:
         reviews = [{"text": f"plot {n}", "comment": f"words {n}", "score": (n + group) % 5 + 1} for n in range(6)]
         choices = [{"response_a": f"rain {n}", "response_b": f"sun {n}", "label": "ab"[n % 2]} for n in range(3)]
-        return {"reviewer": f"r{group}", "reviews": reviews, "comparisons": choices}
+        written = {"review": f"words of r{group}", "scale": [1, 10]}
+        return {"reviewer": f"r{group}", "reviews": reviews, "comparisons": choices, **written}
     if "persona" in inputs:
         return {"persona": FEATURES | {"age": str(20 + group)}}
     return {"preference": f"no dish with {group} eggs"} if "profile" in inputs or "choices" in inputs else {}
