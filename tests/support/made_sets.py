@@ -12,7 +12,7 @@ from dicast.experiments.measure_address import fields_of
 from dicast.judging import PROGRAMS, build
 
 GROUPS = 6
-SYSTEMS = ("alpha", "beta")
+SYSTEMS = ("alpha", "beta", "gamma")
 FEATURES = {
     "age": "35-44", "education": "university", "location": "Europe", "ethnicity": "none given", "religion": "none",
     "gender": "woman", "employment": "full time", "marital_status": "single", "english_proficiency": "fluent",
@@ -24,7 +24,8 @@ def made_set(experiment: Experiment, name: str, folder: Path) -> Path:
     cells = [cell for cell in experiment.cells if cell.set == name]
     path = folder / f"{name}.jsonl"
     steps = experiment.content.sets[name].prepare
-    rows = flat_reviews() if "histories" in steps else rows_of(cells, experiment.content.sets[name].options)
+    options = experiment.content.sets[name].options
+    rows = flat_reviews() if "histories" in steps else rows_of(cells, options, single="pairs" in steps)
     if any(spec.name == "rewrite gain" for cell in cells for spec in cell.measures):
         rows = [row | {"id": version_id(row["id"], 0, version)} for row in rows for version in (ORIGINAL, CORRECTED)]
     if any(spec.name.startswith("systems ") for cell in cells for spec in cell.measures):
@@ -43,11 +44,15 @@ def flat_reviews() -> list[dict[str, Any]]:
     ]
 
 
-def rows_of(cells: list[Cell], options: dict[str, Any]) -> list[dict[str, Any]]:
-    """Rows of six inputs, each with the texts of two systems, for every aspect that the cells choose."""
+def rows_of(cells: list[Cell], options: dict[str, Any], *, single: bool = False) -> list[dict[str, Any]]:
+    """Rows of six inputs, each with the texts of three systems, for every aspect that the cells choose.
+
+    Args:
+        single: texts with a score each, whatever the judges take, as `dicast prepare --with pairs` reads them.
+    """
     noise = random.Random(cells[0].set)
     runs = [run for cell in cells for run in cell.runs]
-    judges = sorted({run.judge for run in runs})
+    judges = ["explicit"] if single else sorted({run.judge for run in runs})
     inputs = [PROGRAMS.find(judge).inputs for judge in judges]
     aspects = sorted({(options | dict(run.options)).get("aspect") or "" for run in runs})
     fields = {name for cell in cells for spec in cell.measures for name in (*fields_of(spec.name), *cell.measuring.by)}
@@ -61,6 +66,8 @@ def rows_of(cells: list[Cell], options: dict[str, Any]) -> list[dict[str, Any]]:
                 "explanation": f"The person keeps to dish {group}."
             }  # of the right answer, as `pref` compares it
             shared |= profile(" ".join(inputs), group)
+            if any("references" in words for words in inputs):
+                shared["references"] = [f"Text {group} of {SYSTEMS[0]}"]
             for row in candidates(judges, inputs, group, noise):
                 rows.append({"id": f"{group}-{aspect}-{len(rows)}", **shared, **row})
     return rows
@@ -88,4 +95,6 @@ def candidates(judges: list[str], inputs: list[str], group: int, noise: random.R
         systems = {"system_a": SYSTEMS[0], "system_b": SYSTEMS[1]}
         return [{"response_a": texts[0], "response_b": texts[1], "label": label, **systems}]
     scored = zip(SYSTEMS, texts, strict=True)
-    return [{"response": text, "score": noise.randint(1, 5), "system": system} for system, text in scored]
+    return [
+        {"response": text, "score": noise.randint(1, 5), "scale": [1, 5], "system": system} for system, text in scored
+    ]
