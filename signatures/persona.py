@@ -8,6 +8,7 @@ The sets of the paper ask: PRISM prefers; PR (posts of made-up people) wrote-ans
 tie prefers; OpinionQA would-answer.
 """
 
+from functools import cache
 from typing import Literal
 
 import dspy
@@ -104,6 +105,7 @@ Say also how certain you are, from 1 to 100, by what {known} tells:
 81-100: direct and explicit evidence that settles the choice"""
 
 
+@cache  # judges share their signatures
 def asks_for_certainty(signature: type[dspy.Signature]) -> type[dspy.Signature]:
     """The question with the certainty 1..100 that the model states, by the five bands of evidence."""
     known = "the profile of the person" if "person" in signature.input_fields else "the question and the texts"
@@ -111,6 +113,7 @@ def asks_for_certainty(signature: type[dspy.Signature]) -> type[dspy.Signature]:
     return _named(signature, "Sure", stated.with_instructions(signature.instructions + BANDS.format(known=known)))
 
 
+@cache
 def allows_tie(signature: type[dspy.Signature]) -> type[dspy.Signature]:
     """The question with a third answer, C for a tie."""
     wording = signature.output_fields["preferred"].json_schema_extra["desc"].removesuffix("A or B?")
