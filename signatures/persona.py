@@ -9,7 +9,7 @@ tie prefers; OpinionQA would-answer.
 """
 
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 import dspy
 
@@ -75,7 +75,7 @@ class OwnAnswer(PlainPair):
     preferred: Literal["A", "B"] = dspy.OutputField(desc="Which is the answer, A or B?")
 
 
-QUESTIONS: dict[str, type[dspy.Signature]] = {
+QUESTIONS: dict[str, Any] = {
     "prefers": PreferAsPerson,
     "wrote": WrittenByPerson,
     "wrote-answer": AnswerByPerson,
@@ -106,7 +106,7 @@ Say also how certain you are, from 1 to 100, by what {known} tells:
 
 
 @cache  # judges share their signatures
-def asks_for_certainty(signature: type[dspy.Signature]) -> type[dspy.Signature]:
+def asks_for_certainty(signature: Any) -> Any:
     """The question with the certainty 1..100 that the model states, by the five bands of evidence."""
     known = "the profile of the person" if "person" in signature.input_fields else "the question and the texts"
     stated = signature.append("certainty", dspy.OutputField(), type_=Certainty)
@@ -114,7 +114,7 @@ def asks_for_certainty(signature: type[dspy.Signature]) -> type[dspy.Signature]:
 
 
 @cache
-def allows_tie(signature: type[dspy.Signature]) -> type[dspy.Signature]:
+def allows_tie(signature: Any) -> Any:
     """The question with a third answer, C for a tie."""
     wording = signature.output_fields["preferred"].json_schema_extra["desc"].removesuffix("A or B?")
     changed = signature.with_updated_fields(

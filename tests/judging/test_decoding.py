@@ -20,7 +20,7 @@ from dicast.preparation.registry import PREPARATIONS
 from dicast.signatures.direct import Prefer
 from dicast.testing import MockServer, ScriptedLM, answer_fields
 
-WRITTEN = {"readout": "generate", "evidence": "pairwise"}
+WRITTEN: dict[str, Any] = {"readout": "generate", "evidence": "pairwise"}
 JUDGES = [program.name for program in PROGRAMS]
 SET = {"temperature": 0.8, "top_p": 0.9, "max_tokens": 600, "seed": 7}
 
@@ -198,7 +198,7 @@ def test_a_judge_without_stages_has_no_decoding():
         build("longer", temperature=0.5)
 
 
-def test_an_answer_that_was_cut_says_at_how_many_tokens(tmp_path: Path):
+def test_an_answer_that_was_cut_says_at_how_many_tokens(monkeypatch: pytest.MonkeyPatch):
     with MockServer(answer=lambda body: '{"better": ') as server:
         complete = server.complete
 
@@ -207,7 +207,7 @@ def test_an_answer_that_was_cut_says_at_how_many_tokens(tmp_path: Path):
             reply["choices"][0]["finish_reason"] = "length"
             return reply
 
-        server.complete = cut
+        monkeypatch.setattr(server, "complete", cut)
         judge = dicast.judge("direct", lm=server.model_string(), order="one", max_tokens=5, **WRITTEN)
         with dspy.context(), pytest.raises(dicast.errors.ParseFailure) as failure:
             judge.prefer(readout="generate", request="r", response_a="x", response_b="y", aspect="z")
