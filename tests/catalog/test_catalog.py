@@ -284,8 +284,9 @@ def test_summeval_keeps_the_references_of_an_article(tmp_path: Path) -> None:
 
 def test_summeval_16_has_all_systems_with_one_reference(tmp_path: Path) -> None:
     scores = {"coherence": 1.0, "consistency": 2.0, "fluency": 3.0, "relevance": 4.0, "overall": 2.5}
-    item = {"doc_id": "dm-test-0123456789ab", "source": "news", "reference": "r", "system_output": "s"}
-    item["scores"] = scores
+    item = {"doc_id": "dm-test-0123456789ab", "source": "news", "reference": "r", "system_output": "s"} | {
+        "scores": scores
+    }
     rows = rows_of("summeval-16", written(tmp_path / "s.json", item | {"system_id": "M0"}, item | {"system_id": "M1"}))
     assert [row["id"] for row in rows] == ["summeval-16/01234567/M0", "summeval-16/01234567/M1"]
     assert (rows[0]["group"], rows[0]["references"], len(rows[0]["scores"])) == ("01234567", ["r"], 4)

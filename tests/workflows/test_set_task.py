@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import dspy
 import pytest
@@ -48,7 +49,9 @@ def sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "sets"
 
 
-def asked(judge: str | dicast.Judge | dicast.JudgeSpec, sets: Path, out: str = "out") -> tuple[str, dict, list[str]]:
+def asked(
+    judge: str | dicast.Judge | dicast.JudgeSpec, sets: Path, out: str = "out"
+) -> tuple[str, dict[str, Any], list[str]]:
     """The prompt of a judge for the story, the settings of the run, and the notices."""
     lm, notices = ScriptedLM(lambda request: {"score": 50}), Notices()
     with dspy.context(lm=lm):
