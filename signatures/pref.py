@@ -92,7 +92,7 @@ class AnswerAndGuideline(dspy.Signature):
 
 
 class ScoreAnswer(AnswerAndGuideline):
-    """You score one answer from 0 (useless) to 10 (ideal for this person) by the weighted guideline.
+    """You score one answer by the weighted guideline: the lowest score is a useless answer, the highest an ideal one.
 
     Facts are judged apart from the score: what the person likes never excuses an error.
     """

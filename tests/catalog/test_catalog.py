@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from dicast.catalog import DATA_SETS, PublicSet, SourceFile, get, locate, read
-from dicast.catalog.converters import KINDS, cases, persona
+from dicast.catalog.converters import KINDS, cases
+from dicast.catalog.personas import persona
 from dicast.catalog.public_set import ReadOriginal
 from dicast.data.case import Case, EarlierConversation, Persona, Preference, Reviewer, Scores, Winner
 from dicast.errors import DataError, DeclarationError
@@ -594,7 +595,12 @@ def test_opinionqa_questions_and_answers_are_cut_out_of_the_prompt(tmp_path: Pat
 
 
 def prism_ties(tmp_path: Path, scores: list[float], texts: list[str] | None = None) -> list[Case]:
-    person = {"user_id": "u1", "age": "25-34", "gender": "Prefer not to say", "ethnicity": {"simplified": "White"}}
+    person: dict[str, Any] = {
+        "user_id": "u1",
+        "age": "25-34",
+        "gender": "Prefer not to say",
+        "ethnicity": {"simplified": "White"},
+    }
     person |= {"location": {"birth_country": "Chile", "reside_country": "Peru"}, "religion": None}
     texts = texts or [f"answer {n}" for n in range(len(scores))]
     said = [

@@ -242,7 +242,7 @@ def test_list_of_one_judge_prints_every_question_that_it_asks(elsewhere, capsys)
     out = capsys.readouterr().out
     assert "coverage (generate): question, count -> factors" in out
     assert "score (generate or probability): question, profile, guideline, answer -> explanation, factual, score" in out
-    assert "You score one answer from 0 (useless) to 10" in " ".join(out.split())
+    assert "You score one answer by the weighted guideline" in " ".join(out.split())
     assert run(["list", "no-such"]) == 3
 
 

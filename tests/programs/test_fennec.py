@@ -422,7 +422,8 @@ def test_only_what_scored_low_is_corrected_and_from_those_judgments_alone() -> N
 
 
 def test_the_temperature_of_the_correction_is_a_setting() -> None:
-    _, requests = run("fennec-correct", **{"correction.temperature": 0.4})
+    settings: dict[str, Any] = {"correction.temperature": 0.4}
+    _, requests = run("fennec-correct", **settings)
     assert {request.config.temperature for request in asking(requests, "corrected")} == {0.4}
     assert {request.config.temperature for request in requests if answer_fields(request) != {"corrected"}} == {0.0}
 

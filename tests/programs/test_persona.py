@@ -122,9 +122,9 @@ def test_the_question_is_a_parameter(question: str, words: str, setting: str) ->
 @pytest.mark.parametrize("setting", ["standard", "certainty", "tie"])
 @pytest.mark.parametrize("readout", ["generate", "probability"])
 def test_without_a_feature_the_question_names_no_person(question: str, setting: str, readout: str) -> None:
-    answer = {"token_probabilities": {"A": 0.6, "B": 0.4}} if readout == "probability" else None
-    settings = {"question": question, "setting": setting, "readout": readout, "order": "one"}
-    answer = answer or {"preferred": "A", "certainty": 50}
+    answer: Any = {"token_probabilities": {"A": 0.6, "B": 0.4}}
+    settings: dict[str, Any] = {"question": question, "setting": setting, "readout": readout, "order": "one"}
+    answer = answer if readout == "probability" else {"preferred": "A", "certainty": 50}
     for case, features in ((PAIR, "none"), (PAIR.model_copy(update={"profile": None}), "all")):
         verdict, requests = run(case, answer, features=features, **settings)
         assert verdict.winner == "a"

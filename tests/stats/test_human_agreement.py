@@ -303,8 +303,8 @@ def test_drawn_agreement_is_a_share_of_items_drawn_without_replacement(agreeing:
 
 
 def test_all_of_few_items_are_drawn_each_time() -> None:
-    assert drawn_agreement(pairs_that_agree(18, 30)) == (pytest.approx(0.6), pytest.approx(0.0))
-    assert drawn_agreement(pairs_that_agree(3, 12)) == (pytest.approx(0.25), pytest.approx(0.0))
+    assert drawn_agreement(pairs_that_agree(18, 30)) == pytest.approx((0.6, 0.0))
+    assert drawn_agreement(pairs_that_agree(3, 12)) == pytest.approx((0.25, 0.0))
 
 
 def test_the_published_agreement_of_annotators_is_that_of_two_of_them() -> None:
