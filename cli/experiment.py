@@ -95,6 +95,7 @@ def show_experiment(name: str, root: Path | None, as_json: bool) -> None:
 @options.seed_option
 @options.data_option
 @own_sets_option
+@click.option("--only", multiple=True, metavar="SET", help="Judge only this set. May be given more than once.")
 @click.option("--dry-run", is_flag=True, help="Only estimate calls, tokens and cost; no model is called.")
 @options.budget_option
 @options.pace_options
@@ -113,7 +114,7 @@ def run_experiment(name: str, models: tuple[str, ...], as_json: bool, cases: dic
       dicast experiment run mine.yaml --lm openai/gpt-4o-mini --lm anthropic/claude-haiku-4-5
     """
     from ..workflows.experiment_lines import check_lines
-    from ..workflows.experiments import experiment
+    from ..workflows.experiments import experiment, page_of
     from . import render
     from .interrupt import stop_on_interrupt
 
@@ -125,8 +126,11 @@ def run_experiment(name: str, models: tuple[str, ...], as_json: bool, cases: dic
     else:
         for part in render.experiment_result(result):
             render.console.print(part, soft_wrap=isinstance(part, str))
-    if result.status == "budget":
-        output.error(f"dicast: {result.message} The same command continues where it stopped.")
+        if result.status != "dry run":
+            render.console.print(f"page: {page_of(result.name, values['out'])}", soft_wrap=True)
+    if result.status in ("budget", "stopped"):
+        message = result.message or "stopped."
+        output.error(f"dicast: {message} The same command continues where it stopped.")
     if result.status == "complete":
         check_lines(result.lines)
     return EXIT[result.status]

@@ -1,7 +1,7 @@
 """Experiment files: those that come with dicast, and those of a user."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from importlib.resources import files
@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import DeclarationError
 from ..parsing import parse_record, parse_yaml, read_text
 from .cells import Cell, cells_of
-from .spec import ExperimentFile
+from .spec import ExperimentFile, ExperimentSet
 
 SUFFIXES = (".yaml", ".yml")
 ADVICE = "docs/experiments.md describes the fields."
@@ -25,16 +25,35 @@ class Experiment:
         name: the stem of its file.
         text: of the file.
         folder: of a user's file, where the files that it names are looked for first; None for one of dicast.
+        only: the sets that are judged; () for all.
     """
 
     name: str
     content: ExperimentFile
     text: str
     folder: Path | None = None
+    only: tuple[str, ...] = ()
 
     @cached_property
     def cells(self) -> list[Cell]:
-        return cells_of(self.name, self.content)
+        return [cell for cell in cells_of(self.name, self.content) if cell.set in self.sets]
+
+    @property
+    def sets(self) -> Mapping[str, ExperimentSet]:
+        """The sets that are judged, by name, with those that they are rewritten from."""
+        if not self.only:
+            return self.content.sets
+        rewritten = [run for name in self.only if (run := self.content.sets[name].corrected)]
+        names = {*self.only, *(name for run in rewritten for name in self.content.runs[run].sets)}
+        return {name: spec for name, spec in self.content.sets.items() if name in names}
+
+    def of_sets(self, names: Sequence[str]) -> "Experiment":
+        """The experiment on these of its sets; raises DeclarationError for a set that it lacks."""
+        for name in names:
+            if name not in self.content.sets:
+                known = ", ".join(self.content.sets)
+                raise DeclarationError(f"experiment {self.name!r}: there is no set {name!r}. It has: {known}.")
+        return replace(self, only=tuple(names))
 
     @property
     def place(self) -> str:

@@ -104,6 +104,7 @@ class ExperimentResult(Record):
     limit_groups: int | None = Field(default=None, description="whole inputs or persons of each set at most")
     seed: int | None = Field(default=None, description="of the sample of the cases")
     cases: dict[str, str] = Field(default_factory=dict, description="set: the user's cases in its place")
+    only: tuple[str, ...] = Field(default=(), description="sets that were asked for; empty: all")
     lines: tuple[ResultLine, ...] = Field(default=(), description="in the order of the file")
     missing: tuple[MissingSet, ...] = Field(default=(), description="sets that are not on this machine")
     differs: tuple[str, ...] = Field(default=(), description="what differs from the paper in data or setting")

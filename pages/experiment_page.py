@@ -78,6 +78,7 @@ def command_of(result: ExperimentResult) -> str:
     words += ["--limit", str(result.limit)] if result.limit else []
     words += ["--limit-groups", str(result.limit_groups)] if result.limit_groups else []
     words += ["--seed", str(result.seed)] if result.seed is not None else []
+    words += [word for name in result.only for word in ("--only", name)]
     words += [word for name, cases in result.cases.items() for word in ("--cases", f"{name}={cases}")]
     return shlex.join(words)
 
@@ -95,6 +96,8 @@ def _headline(result: ExperimentResult) -> Headline:
         most = cases_text(result.limit) if result.limit else groups_text(result.limit_groups or 0)
         drawn = "the first" if result.seed is None else f"a sample with seed {result.seed}"
         sentences.append(f"At most {most} of each set, {drawn}: intervals are as wide as that.")
+    if result.only:
+        sentences.append(f"Of its sets only {', '.join(result.only)}.")
     if result.status != "complete":
         sentences.append(f"The experiment is not complete ({result.status}); the same command continues it.")
     return Headline("good" if known == len(result.lines) else "warn", words, tuple(sentences))

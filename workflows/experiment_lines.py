@@ -43,7 +43,7 @@ def result_lines(
 def _all_lines(
     cells: Sequence[PlannedCell], missing: Sequence[MissingSet], folder: Path, failures: Mapping[Path, str]
 ) -> Iterator[ResultLine]:
-    get = {lacking.name: lacking.get for lacking in missing}
+    absent = {lacking.name for lacking in missing}
     evaluations = _Evaluations()
     for planned in cells:
         cell = planned.cell
@@ -56,8 +56,8 @@ def _all_lines(
             failed = [failures[run.folder] for run in planned.runs if run.folder in failures]
             if failed:
                 yield from _unrun(cell, spec, base, f"{FAILED}: {failed[0]}")
-            elif cell.set in get:
-                yield from _unrun(cell, spec, base, f"not run: get {cell.set} from {get[cell.set]}")
+            elif cell.set in absent:
+                yield from _unrun(cell, spec, base, f"not run: {cell.set} is missing")
             else:
                 yield from _lines(planned, spec, base, evaluations)
 

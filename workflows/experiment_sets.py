@@ -63,7 +63,7 @@ def find_sets(
             f"experiment {experiment.name!r}: there is no set {name!r}. {_near(name, list(experiment.content.sets))}"
         )
     sets, missing = {}, []
-    for name, spec in experiment.content.sets.items():
+    for name, spec in experiment.sets.items():
         if spec.corrected:
             continue
         try:
@@ -73,7 +73,7 @@ def find_sets(
             if name in replaced or (not get and (spec.cases or name) not in DATA_SETS):
                 raise
             missing.append(MissingSet(name=name, why=str(error), get=get or f"dicast data get {spec.cases or name}"))
-    for name, spec in experiment.content.sets.items():
+    for name, spec in experiment.sets.items():
         lacking = {absent.name: absent for absent in missing}
         if spec.corrected and (base := experiment.content.runs[spec.corrected].sets[0]) in lacking:
             missing.append(lacking[base].model_copy(update={"name": name}))

@@ -89,6 +89,7 @@ def experiment(
     seed: int | None = None,
     root: Path | None = None,
     cases: Mapping[str, str] | None = None,
+    only: Sequence[str] = (),
     budget: Budget | str | None = None,
     dry_run: bool = False,
     progress: Progress = SILENT,
@@ -109,6 +110,7 @@ def experiment(
         seed: of the sample.
         root: the folder of public sets; None for $DICAST_DATA.
         cases: set of the experiment: a file of yours, or another set, in its place.
+        only: sets of the experiment that are judged; () for all.
         budget: limits of all runs together, as in "calls=1000,tokens=2e6,cost=5,minutes=30".
         dry_run: only estimate calls, tokens and cost; no model is called, and nothing is judged.
         progress: callbacks; `start` counts the cases of all runs, `step` tells the estimate and names each run.
@@ -122,7 +124,7 @@ def experiment(
     """
     check_limits(limit, limit_groups)
     check_seed(seed)
-    chosen, sample = find_experiment(name), CaseSample(limit, seed, limit_groups)
+    chosen, sample = find_experiment(name).of_sets(only), CaseSample(limit, seed, limit_groups)
     folder = path_of(out) if out is not None else FOLDER / chosen.name
     models: Sequence[str | None] = [lm] if lm is None or isinstance(lm, str) else list(lm) or [None]
     sets, missing = find_sets(chosen, root, cases or {})
@@ -144,6 +146,12 @@ def experiment(
     if not dry_run:
         _write(result, folder, progress)
     return result
+
+
+def page_of(name: str, out: str | Path | None = None) -> Path:
+    """The page of an experiment in its folder `out`, or its table where it has no page."""
+    folder = path_of(out) if out is not None else FOLDER / name
+    return folder / (PAGE if (folder / PAGE).is_file() else TABLE)
 
 
 def _planned(
@@ -213,6 +221,7 @@ def _result(planned: _Plan, ended: Ended, ledger: Ledger) -> ExperimentResult:
         limit=planned.sample.limit,
         limit_groups=planned.sample.limit_groups,
         seed=planned.sample.seed,
+        only=planned.experiment.only,
         lines=tuple(result_lines(cells, planned.missing, planned.folder, ended.failures)),
         missing=tuple(planned.missing),
         differs=content.differs,

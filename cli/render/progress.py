@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
-from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 from rich.progress import TimeRemainingColumn as Remaining
 from rich.text import Text
@@ -28,13 +28,13 @@ class BarProgress(Progress):
         started: whether cases are being processed.
     """
 
-    def __init__(self, description: str, *columns: ProgressColumn, quiet: bool, transient: bool = False) -> None:
+    def __init__(self, description: str, *, quiet: bool, transient: bool = False) -> None:
         self.started, self.quiet, self.done = False, quiet, 0
         self.total: int | None = None
         self._line_at = self._since = time.monotonic()
         self._downloads: Any = None
         self._bar = Bar(
-            TextColumn(description, markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), *columns,
+            TextColumn(description, markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
             TextColumn("{task.fields[note]}", markup=False),
             console=errors, disable=quiet or not errors.is_terminal, transient=transient,
         )  # fmt: skip
@@ -82,22 +82,20 @@ class RunProgress(BarProgress):
     """Progress of a run, with speed, time left, tokens, cost and accuracy so far."""
 
     def __init__(self, *, quiet: bool, transient: bool = False) -> None:
-        super().__init__("judging", Remaining(), quiet=quiet, transient=transient)
+        super().__init__("judging", quiet=quiet, transient=transient)
         self.counts = RunningCounts()
 
     def verdict(self, judged: Judged) -> None:
         if not self.started:
             self.start(None, 0)
         self.counts.add(judged)
-        self.advance(self.note(), "judged")
-
-    def advance(self, note: str, line: str) -> None:
-        super().advance(note if errors.is_terminal else note + self.left(), line)
+        self.advance(self.note() + self.left(), "judged")
 
     def note(self) -> str:
         usage, minutes = self.counts.usage, max((time.monotonic() - self._since) / 60, 1e-9)
+        pace = self.counts.cases / minutes
         parts = [
-            f"{self.counts.cases / minutes:.0f}/min",
+            f"{pace:.{0 if pace >= 10 else 1}f}/min",
             f"{(usage.prompt_tokens + usage.completion_tokens) / 1000:.1f}k tokens",
         ]
         if usage.cost is not None:
@@ -109,6 +107,7 @@ class RunProgress(BarProgress):
         return ", ".join(parts)
 
     def left(self) -> str:
+        """By the mean time of all cases of this call: those of several workers end together, then none for long."""
         if self.total is None or not self.counts.cases:
             return ""
         seconds = (self.total - self.done - 1) * (time.monotonic() - self._since) / self.counts.cases

@@ -179,12 +179,44 @@ def test_a_missing_set_leaves_its_lines_and_says_where_to_get_it(server, capsys)
     text = FILE.replace("cases: pairs.jsonl}", "cases: pairs.jsonl}, other: {cases: no.jsonl, fetch: the authors}")
     Path("mine.yaml").write_text(text.replace("longer, sets: pairs", "longer, sets: [pairs, other]"))
     assert command(["experiment", "run", "mine.yaml", "--lm", lm(server)]) == 0
-    assert "not run: get other from the authors" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "not run: other is missing" in out
+    assert "missing other: get it from the authors" in out
     result = experiment("mine.yaml", lm=lm(server))
     assert lines(result)["longer, other", "accuracy"].ours is None
     assert lines(result)["longer, pairs", "accuracy"].ours is not None
     assert command(["experiment", "run", "mine.yaml", "--lm", lm(server), "--cases", "other=pairs.jsonl"]) == 0
     assert "not run" not in capsys.readouterr().out
+
+
+def test_only_the_sets_that_are_named_are_judged_and_all_of_them_continue_their_runs(server, capsys):
+    text = FILE.replace("cases: pairs.jsonl}", "cases: pairs.jsonl}, other: {cases: no.jsonl, fetch: the authors}")
+    Path("mine.yaml").write_text(text.replace("longer, sets: pairs", "longer, sets: [pairs, other]"))
+    arguments = ["experiment", "run", "mine.yaml", "--lm", lm(server)]
+    assert command([*arguments, "--only", "pairs"]) == 0
+    captured = capsys.readouterr()
+    assert "other" not in captured.out + captured.err
+    assert "page: runs/experiments/mine/" in captured.out
+    assert "--only pairs" in Path("runs/experiments/mine/table.md").read_text()
+    asked = len(server.requests)
+    assert command(arguments) == 0
+    assert len(server.requests) == asked
+    assert command([*arguments, "--only", "elsewhere"]) == 3
+    assert "there is no set 'elsewhere'. It has: pairs, other." in capsys.readouterr().err
+
+
+def test_the_texts_that_a_run_rewrites_are_judged_with_the_set_that_they_come_from(server):
+    text = """
+title: score after correction
+sets: {pairs: {cases: pairs.jsonl}, more: {cases: pairs.jsonl}, rewritten: {corrected: correct}}
+runs:
+  correct: {judge: fennec-correct, sets: pairs, settings: {branches: 1}, measures: [rewrites]}
+  rejudged: {judge: explicit, sets: rewritten, measures: [systems.corrected.judge]}
+  others: {judge: longer, sets: more, measures: [accuracy]}
+"""
+    Path("mine.yaml").write_text(text)
+    result = experiment("mine.yaml", lm=lm(server), limit=2, only=["rewritten"])
+    assert [(line.run, line.ours is not None) for line in result.lines] == [("correct", True), ("rejudged", True)]
 
 
 def test_an_experiment_without_any_set_is_an_error(capsys):
