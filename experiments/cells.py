@@ -4,19 +4,25 @@ A value belongs where its axis says: `judge`, `samples` and `pool` to the judge,
 measuring, names in `OF_SETS` to how the cases are read, every other one to the judge's parameters.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from itertools import product
+from math import prod
 from typing import Any
 
+from pydantic import ValidationError
+
 from ..errors import DeclarationError
-from .spec import ExperimentFile, ExperimentRun, MeasureSpec, Measuring, Value
+from ..parsing import explain
+from .spec import MOST_SAMPLES, ExperimentFile, ExperimentRun, MeasureSpec, Measuring, Value
 
 OF_JUDGE = ("judge", "samples", "pool")
 OF_SETS = ("aspect", "no_ties", "refusals", "not_by", "max_chars", "scale")
+MOST_RUNS = 1000  # of a file: sets times values
 
 
 @dataclass(frozen=True)
@@ -71,10 +77,18 @@ def cells_of(name: str, content: ExperimentFile) -> list[Cell]:
     """All cells in the order of the file.
 
     Raises:
-        DeclarationError: a set, measure or cell that the file does not declare.
+        DeclarationError: a set, measure, cell or axis that the file does not declare, or more than `MOST_RUNS` runs.
     """
+    count = sum(
+        len(spec.sets) * prod(map(len, (*spec.over.values(), *spec.repeat.values()))) for spec in content.runs.values()
+    )
+    if count > MOST_RUNS:
+        raise DeclarationError(
+            f"experiment {name!r}: {count:,} runs, and at most {MOST_RUNS:,} are made. Name fewer values."
+        )
     cells = [cell for run, spec in content.runs.items() for cell in _cells(name, content, run, spec)]
     _check_corrected(name, content, cells)
+    _check_figure(name, content, cells)
     for number, figures in enumerate(content.printed, start=1):
         where = f"experiment {name!r}, printed {number}"
         matched = [place for place, cell in enumerate(cells) if _matches(cell, figures.at)]
@@ -114,6 +128,20 @@ def _check_corrected(name: str, content: ExperimentFile, cells: list[Cell]) -> N
             )
 
 
+def _check_figure(name: str, content: ExperimentFile, cells: list[Cell]) -> None:
+    """Raises DeclarationError for a plot over an axis, or of a measure, that no cell has."""
+    if content.figure is None:
+        return
+    who, axes = f"experiment {name!r}, figure", {axis for cell in cells for axis in cell.axes}
+    if content.figure.over not in axes:
+        raise DeclarationError(
+            f"{who}: no run has {content.figure.over!r} in `over`. {_near(content.figure.over, axes)}"
+        )
+    known = {shown for cell in cells for spec in cell.measures for shown in (spec.name, spec.shown)}
+    if unknown := [measure for measure in content.figure.measures if not _is_known(measure, known)]:
+        raise DeclarationError(f"{who}: no run has the measure {unknown[0]!r}. {_near(unknown[0], known)}")
+
+
 def _cells(name: str, content: ExperimentFile, run: str, spec: ExperimentRun) -> Iterator[Cell]:
     who = f"experiment {name!r}, run {run!r}"
     if unknown := [name for name in spec.sets if name not in content.sets]:
@@ -122,10 +150,14 @@ def _cells(name: str, content: ExperimentFile, run: str, spec: ExperimentRun) ->
     if not specs:
         raise DeclarationError(f"{who}: no measure is named. Give `measures`, of the run or of the experiment.")
     measures = tuple(_with_unit(measure, content) for measure in specs)
+    if repeated_names := [title for title, count in Counter(spec.shown for spec in measures).items() if count > 1]:
+        raise DeclarationError(
+            f"{who}: {repeated_names[0]!r} names two measures. Give each its own `title`, or keep one."
+        )
     for of_set in spec.sets:
         for values in _combinations(spec.over):
             repeated = [_run(who, spec, of_set, {**values, **more}) for more in _combinations(spec.repeat)]
-            measuring = _measuring(content.measuring, spec.measuring, values)
+            measuring = _measuring(who, content.measuring, spec.measuring, values)
             axes = {**({"set": of_set} if len(spec.sets) > 1 else {}), **values}
             yield Cell(run, of_set, axes, tuple(repeated), measuring, measures)
 
@@ -140,14 +172,19 @@ def _run(who: str, spec: ExperimentRun, of_set: str, values: Mapping[str, Value]
             options[axis] = value
         elif axis not in Measuring.model_fields:
             settings[axis] = value
-    if not isinstance(of_judge["samples"], int) or not isinstance(of_judge["judge"], str):
-        raise DeclarationError(f"{who}: `samples` takes whole numbers and `judge` names. Change the values.")
+    if type(samples := of_judge["samples"]) is not int or not 1 <= samples <= MOST_SAMPLES:
+        raise DeclarationError(f"{who}: samples is {samples!r}. Give whole numbers from 1 to {MOST_SAMPLES}.")
+    if not isinstance(of_judge["judge"], str):
+        raise DeclarationError(f"{who}: judge is {of_judge['judge']!r}. Give names of `dicast list`, or files.")
     return JudgeRun(set=of_set, settings=settings, options=options, role=spec.model, **of_judge)
 
 
-def _measuring(general: Measuring, specific: Measuring, values: Mapping[str, Value]) -> Measuring:
+def _measuring(who: str, general: Measuring, specific: Measuring, values: Mapping[str, Value]) -> Measuring:
     chosen = general.model_dump(exclude_unset=True) | specific.model_dump(exclude_unset=True)
-    return Measuring(**chosen | {axis: value for axis, value in values.items() if axis in Measuring.model_fields})
+    try:
+        return Measuring(**chosen | {axis: value for axis, value in values.items() if axis in Measuring.model_fields})
+    except ValidationError as error:
+        raise DeclarationError(f"{who}: {explain(error)} Change the values of the axis.") from None
 
 
 def _with_unit(measure: MeasureSpec, content: ExperimentFile) -> MeasureSpec:

@@ -42,13 +42,7 @@ class CostEstimate(Record):
             else f"{self.cases - self.done:,} of {self.cases:,} cases"
         )
         tokens = f"{_about(self.prompt_tokens)} prompt and {_about(self.completion_tokens)} generated tokens"
-        cost = (
-            "price unknown"
-            if self.cost is None
-            else f"about ${self.cost:,.2f}"
-            if self.cost >= 0.1 or not self.cost
-            else f"about ${self.cost:.1g}"
-        )
+        cost = "price unknown" if self.cost is None else _dollars(self.cost)
         runs = "1 run" if self.runs == 1 else f"{self.runs:,} runs"
         return f"{runs}, {left} left: {_about(self.calls)} calls, {tokens}, {cost}"
 

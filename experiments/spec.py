@@ -9,6 +9,7 @@ from ..data.case import NonEmpty, Record, Text
 
 Value = str | bool | int | float  # of an axis or a setting; a quoted value is a text
 Unit = Literal["number", "percent"]
+MOST_SAMPLES = 100
 
 
 def _as_tuple(value: Any) -> Any:
@@ -66,7 +67,7 @@ class ExperimentRun(Record):
     repeat: dict[NonEmpty, tuple[Value, ...]] = Field(
         default_factory=dict, description="as `over`, but all the runs are one cell, with their mean and spread"
     )
-    samples: int = Field(default=1, ge=1, le=100, description="how often each case is judged")
+    samples: int = Field(default=1, ge=1, le=MOST_SAMPLES, description="how often each case is judged")
     pool: Literal["mean", "median", "majority", "probability"] = Field(
         default="majority", description="how samples are combined"
     )
@@ -83,6 +84,8 @@ class ExperimentRun(Record):
             for axis, values in getattr(self, where).items():
                 if not values or len(set(map(repr, values))) < len(values):
                     raise ValueError(f"{where}: {axis} needs values, each once")
+        if len(set(self.sets)) < len(self.sets):
+            raise ValueError("sets needs names, each once")
         if both := set(self.over) & set(self.repeat):
             raise ValueError(f"{sorted(both)[0]} is in `over` and in `repeat`; keep one")
         if named := {"set", "run", "model"} & {*self.over, *self.repeat}:

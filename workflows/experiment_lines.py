@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-from ..errors import RunError
+from ..errors import DeclarationError, RunError
 from ..evaluation.results import Evaluation, Measure
 from ..experiments.cells import Cell
 from ..experiments.measure_address import fields_of, figures_at, near_names
@@ -59,24 +59,33 @@ def _all_lines(
             elif cell.set in absent:
                 yield from _unrun(cell, spec, base, f"not run: {cell.set} is missing")
             else:
-                yield from _lines(planned, spec, base, evaluations)
+                try:
+                    yield from _lines(planned, spec, base, evaluations)
+                except DeclarationError as error:  # options of the measuring that these cases cannot be measured with
+                    yield from _unrun(cell, spec, base, f"{FAILED}: {error}")
 
 
 @dataclass
 class _Evaluations:
     """The evaluations of run folders, each computed once for equal options."""
 
-    known: dict[str, Evaluation | None] = field(default_factory=dict)
+    known: dict[str, Evaluation | DeclarationError | None] = field(default_factory=dict)
 
     def of(self, planned: PlannedRun, cell: Cell) -> Evaluation | None:
-        """The evaluation of a run; None where no case is judged yet."""
+        """The evaluation of a run; None where no case is judged yet. Raises DeclarationError as `evaluate` does."""
         by = [*cell.measuring.by, *(name for spec in cell.measures for name in fields_of(spec.name))]
         chosen = cell.measuring.model_dump(exclude_none=True, exclude_unset=True)
         options: dict[str, Any] = chosen | {"by": tuple(dict.fromkeys(by))}
         key = f"{planned.folder} {sorted(options.items(), key=lambda item: item[0])}"
         if key not in self.known:
-            self.known[key] = self._evaluated(planned, options)
-        return self.known[key]
+            try:
+                self.known[key] = self._evaluated(planned, options)
+            except DeclarationError as error:
+                self.known[key] = error
+        known = self.known[key]
+        if isinstance(known, DeclarationError):
+            raise known
+        return known
 
     def _evaluated(self, planned: PlannedRun, options: Mapping[str, Any]) -> Evaluation | None:
         verdicts = planned.folder / "verdicts.jsonl"
@@ -150,7 +159,7 @@ def check_lines(lines: Sequence[ResultLine]) -> None:
     """Raises RunError for a run that failed, a measure that no run has, or where nothing was scored."""
     failed = [line for line in lines if line.note.startswith(FAILED)]
     if failed:
-        raise RunError(f"{failed[0].cell}: {failed[0].note.removeprefix(FAILED + ': ')} The other runs are complete.")
+        raise RunError(f"{failed[0].cell}: {failed[0].note.removeprefix(FAILED + ': ')} What is judged is kept.")
     measured = {line.address for line in lines if line.ours is not None}
     for line in sorted(lines, key=lambda line: "near:" not in line.note):
         if line.address not in measured and line.note.startswith(UNKNOWN):

@@ -73,6 +73,26 @@ def test_printed_figures_keep_every_decimal_and_go_to_the_cells_they_name(read):
         (HEAD + "runs: {}\n", "field 'runs'"),
         (HEAD + RUN + "titel: x\n", "titel"),
         ("- 1\n", "Input should be an object"),
+        (HEAD + RUN.replace("authored}", "[authored, authored]}"), "sets needs names, each once"),
+        (HEAD.replace("[accuracy]", "[accuracy, accuracy]") + RUN, "'accuracy' names two measures"),
+        (HEAD + RUN.replace("authored}", "authored, over: {threshold: [0.5, 7]}}"), "field 'threshold' is 7"),
+        (HEAD + RUN.replace("authored}", "authored, over: {samples: [0, 2]}}"), "samples is 0. Give whole numbers"),
+        (HEAD + RUN.replace("authored}", "authored, over: {judge: [3]}}"), "judge is 3. Give names"),
+        (HEAD + RUN + "figure: {over: ordr}\n", "no run has 'ordr' in `over`"),
+        (
+            HEAD
+            + RUN.replace("authored}", "authored, over: {order: [one]}}")
+            + "figure: {over: order, measures: [acuracy]}\n",
+            "no run has the measure 'acuracy'. Did you mean 'accuracy'",
+        ),
+        (
+            HEAD
+            + RUN.replace(
+                "authored}",
+                f"authored, over: {{tie_threshold: {[*range(40)]}}}, repeat: {{score_weight: {[*range(40)]}}}}}",
+            ),
+            "1,600 runs, and at most 1,000",
+        ),
     ],
 )
 def test_what_a_file_names_wrongly_is_an_error_with_advice(read, text, message):

@@ -261,9 +261,21 @@ def test_a_run_that_its_cases_refuse_does_not_keep_the_others_back(server, capsy
     text = FILE.replace("judge: longer,", "judge: third-person,")
     Path("mine.yaml").write_text(text)
     assert command(["experiment", "run", "mine.yaml", "--lm", lm(server)]) == 3
-    assert "The other runs are complete" in capsys.readouterr().err
+    assert "What is judged is kept" in capsys.readouterr().err
     saved = json.loads(Path("runs/experiments/mine/experiment.json").read_text())["lines"]
     assert [bool(line["ours"]) for line in saved if line["measure"] == "accuracy"] == [True, True, False]
+
+
+def test_measuring_that_fails_for_one_run_leaves_the_figures_of_the_others(server, capsys):
+    Path("mine.yaml").write_text(FILE.replace("longer, sets: pairs", "longer, sets: pairs, measuring: {by: colour}"))
+    assert command(["experiment", "run", "mine.yaml", "--lm", lm(server)]) == 3
+    result = ExperimentResult.model_validate_json(Path("runs/experiments/mine/experiment.json").read_text())
+    known = lines(result)
+    assert known["direct, order=one", "accuracy"].ours is not None
+    assert "no such field" in known["longer", "accuracy"].note
+    printed = capsys.readouterr()
+    assert "0.630 GPT-4" in printed.out
+    assert "--by colour" in printed.err
 
 
 def test_repeated_runs_are_one_line_with_mean_and_spread(server):
