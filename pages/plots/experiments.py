@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 40  # of a plot; the table has all
 LONGEST = 38  # characters of a name in a plot
+ABOVE, BELOW = 9.0, -19.0  # px from a printed figure to its system's name
+CHARACTER = 0.58 * SMALL  # px
 
 
 def charts_of(result: ExperimentResult) -> list[Chart]:
@@ -41,7 +43,7 @@ def _beside(measure: str, lines: Sequence[ResultLine], several: bool) -> Chart |
         f"{measure}, printed and ours" + (", percent" if unit == "percent" else ""),
         _rows(f"beside-{measure}", known, several, WHOLE, unit),
         "; ".join(_in_words(line) for line in known) + ".",
-        "Dots are ours with 95 % intervals, diamonds are printed figures, each of another system.",
+        "Dots are ours with 95 % intervals, diamonds are printed figures, each of another system; the table names all.",
         _rows(f"beside-narrow-{measure}", known, several, HALF, unit),
     )
 
@@ -60,16 +62,41 @@ def _rows(name: str, lines: Sequence[ResultLine], several: bool, width: float, u
         for place, (line, measure) in enumerate(zip(lines, measures, strict=True)):
             _interval(plot, place, measure, scale)
             for figure in line.printed:
-                shown = float(figure.value)
-                plot.plot([shown], [place], "D", ms=8, mfc="none", mec=INK, mew=1.4)
-                if width > HALF:
-                    offset: dict[str, Any] = {"textcoords": "offset points", "ha": "center"}
-                    plot.annotate(
-                        shortened(figure.system, 18), (shown, place), (0, 9), color=SOFT, size=SMALL, **offset
-                    )
+                plot.plot([float(figure.value)], [place], "D", ms=8, mfc="none", mec=INK, mew=1.4)
+        if width > HALF:
+            for place, line in enumerate(lines):
+                _name_systems(plot, place, line)
 
     left = 26 + 7.2 * max(map(len, names))
-    return draw(name, (width, (ROW + 10) * len(lines) + 50), paint, Margins(left, 24, 14, 34))
+    return draw(name, (width, (ROW + 22) * len(lines) + 50), paint, Margins(left, 24, 14, 34))
+
+
+def _name_systems(plot: "Axes", place: int, line: ResultLine) -> None:
+    """Names at the printed figures of a row, when everything that decides the axis is drawn."""
+    named = sorted((float(figure.value), shortened(figure.system, 18)) for figure in line.printed)
+    centres = [float(plot.transData.transform((value, place))[0]) for value, _ in named]
+    style: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "color": SOFT, "size": SMALL}
+    for (value, name), height in zip(
+        named, label_heights(centres, [CHARACTER * len(name) for _, name in named]), strict=True
+    ):
+        if height is not None:
+            plot.annotate(name, (value, place), (0, height), **style)
+
+
+def label_heights(centres: Sequence[float], widths: Sequence[float]) -> list[float | None]:
+    """Where labels do not overlap: above, else below; None where neither has room.
+
+    Args:
+        centres: of the labels, in px, ascending.
+        widths: of the labels, in px.
+    """
+    ends, heights = {ABOVE: float("-inf"), BELOW: float("-inf")}, list[float | None]()
+    for centre, width in zip(centres, widths, strict=True):
+        height = next((height for height, end in ends.items() if centre - width / 2 > end), None)
+        if height is not None:
+            ends[height] = centre + width / 2
+        heights.append(height)
+    return heights
 
 
 def _interval(plot: "Axes", place: int, measure: Measure, scale: float) -> None:

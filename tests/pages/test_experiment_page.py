@@ -1,5 +1,6 @@
 """The page of an experiment: printed figures beside ours, curves over an axis, texts escaped."""
 
+import re
 from decimal import Decimal
 
 import pytest
@@ -9,6 +10,7 @@ from dicast.experiments.results import ExperimentResult, MissingSet, Printed, Re
 from dicast.experiments.spec import SweepFigure
 from dicast.pages import experiment_html, experiment_markdown
 from dicast.pages.experiment_page import command_of
+from dicast.pages.plots.experiments import ABOVE, BELOW, label_heights
 
 NAME = "<script>alert(1)</script> | `x`"
 
@@ -69,3 +71,13 @@ def test_the_command_makes_the_same_runs():
     assert command_of(made) == (
         "dicast experiment run 'my file.yaml' --lm openai/m --limit 40 --seed 1 --cases s=mine.jsonl"
     )
+
+
+def test_names_of_printed_figures_that_are_close_do_not_overlap():
+    centres, widths = [10.0, 14.0, 18.0, 60.0, 200.0], [30.0, 30.0, 30.0, 30.0, 30.0]
+    heights = label_heights(centres, widths)
+    assert heights == [ABOVE, BELOW, None, ABOVE, ABOVE]
+    page = experiment_html(result(line(0, 0.5, ("Command R+", "0.893"), ("GPT-4o", "0.908"))), now="now")
+    tops = [re.search(rf' y="([\d.]+)">{name}<', page) for name in (r"Command R\+", "GPT-4o")]
+    first, second = (float(top[1]) for top in tops if top)
+    assert abs(first - second) > 11
