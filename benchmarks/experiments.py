@@ -10,7 +10,7 @@ come from `dicast data get NAME` or $DICAST_DATA.
 """
 
 import argparse
-import os
+import json
 import signal
 import subprocess
 import sys
@@ -29,10 +29,12 @@ from dicast.pages import markdown
 from dicast.pages.experiment_page import command_of
 from dicast.pages.experiment_table import HEADS, rows_of
 
-STOP_AFTER: dict[str, int] = {"fennec-table-2": 2, "pref-table-1": 3}  # verdicts before the Ctrl-C
-ARGUMENTS: dict[str, str] = {
-    "fennec-table-2": "--limit 3 --seed 1",
-    "pref-table-1": "--limit 3 --seed 1",
+STOPS: dict[str, tuple[str, int]] = {  # arguments, and verdicts before the Ctrl-C
+    "fennec-table-2": ("--only pandalm --limit 2 --seed 1", 1),
+    "pref-table-1": ("--limit 2 --seed 1", 1),
+    "perse-table-2": ("--limit 3 --seed 1", 4),
+    "persona-table-2": ("--only prism --limit 20 --seed 1", 10),
+    "reference-free-openmeva": ("--limit-groups 3 --seed 1", 20),
 }
 AT_WORK = 5.0  # seconds after the last of these verdicts, so that the stop meets a case that is under way
 
@@ -63,20 +65,22 @@ def main() -> int:
     parser.add_argument("--only", default="", help="experiments whose name begins so")
     parser.add_argument("--report", action="store_true", help="print the Markdown of what is there; run nothing")
     options = parser.parse_args()
-    names = [name for name in ARGUMENTS if name.startswith(options.only)]
+    names = [name for name in STOPS if name.startswith(options.only)]
     for name in names:
         if not options.report:
-            stopped = run(name, [*ARGUMENTS[name].split(), "--lm", options.lm], options.out / name)
+            stopped = run(name, options.lm, options.out / name)
             (options.out / name / "stop.json").write_text(stopped.model_dump_json(indent=1) + "\n", encoding="utf-8")
     print("\n\n".join(section(options.out / name) for name in names if (options.out / name / "stop.json").is_file()))
     return 0
 
 
-def run(name: str, arguments: Sequence[str], folder: Path) -> Stop:
+def run(name: str, lm: str, folder: Path) -> Stop:
     """Run an experiment with one stop in the middle, to its end, and once more."""
-    words = [sys.executable, "-m", "dicast", "experiment", "run", name, *arguments, "--out", str(folder)]
+    arguments, stop_after = STOPS[name]
+    words = [sys.executable, "-m", "dicast", "experiment", "run", name, "--lm", lm, *arguments.split()]
+    words += ["--out", str(folder)]
     began, commit = datetime.now(UTC).date().isoformat(), _commit()
-    first = call(words, folder, STOP_AFTER[name])
+    first = call(words, folder, stop_after)
     stopped = verdict_files(folder)
     second = call(words, folder, None)
     complete = verdict_files(folder)
@@ -113,10 +117,8 @@ def verdict_files(folder: Path) -> Mapping[str, bytes]:
 
 
 def judged_twice(folder: Path) -> int:
-    names = [
-        [verdict.case_id for verdict in read_verdicts(path.parent)] for path in folder.glob("runs/*/verdicts.jsonl")
-    ]
-    return sum(len(run) - len(set(run)) for run in names)
+    runs = [[json.loads(line)["case_id"] for line in text.splitlines()] for text in verdict_files(folder).values()]
+    return sum(len(cases) - len(set(cases)) for cases in runs)
 
 
 def section(folder: Path) -> str:
@@ -154,7 +156,7 @@ def _stop_text(stop: Stop) -> str:
 
 def _commit() -> str:
     words = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, env={**os.environ})
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
     return done.stdout.strip()
 
 
