@@ -51,11 +51,11 @@ def test_what_a_compilation_tells(capsys: pytest.CaptureFixture[str]) -> None:
     told = capsys.readouterr()
     lines = [line.rstrip() for line in told.out.splitlines()]
     assert lines[:6] == [
-        "test part, n = 70  accuracy              agreement             kappa                  ECE                   "
+        "test part, n = 70  accuracy              kappa                  ECE                   "
         "log-loss              calls  tokens",
-        "uncompiled         0.600 [0.483, 0.707]  0.600 [0.483, 0.707]  0.186 [-0.050, 0.402]  0.200 [0.106, 0.345]  "
+        "uncompiled         0.600 [0.483, 0.707]  0.186 [-0.050, 0.402]  0.200 [0.106, 0.345]  "
         "0.778 [0.615, 0.941]  2.0    200",
-        "compiled           0.829 [0.724, 0.899]  0.829 [0.724, 0.899]  0.651 [0.431, 0.798]   0.029 [0.003, 0.235]  "
+        "compiled           0.829 [0.724, 0.899]  0.651 [0.431, 0.798]   0.029 [0.003, 0.235]  "
         "0.461 [0.335, 0.586]  10.0   1,000",
         "chance             0.500",
         "majority           0.600 [0.483, 0.707]",
