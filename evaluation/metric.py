@@ -43,11 +43,13 @@ class Metric:
         name: unique among all metrics.
         section: a name of `evaluation.sections.SECTIONS`, or a new one.
         measure: returns the measures of a run; none when the metric does not apply to it.
+        measures: names of the measures that it may return, without an aspect; * is any text. () is not declared.
     """
 
     name: str
     section: str
     measure: Measurement
+    measures: tuple[str, ...] = ()
 
 
 def _metric(name: str, loaded: Any) -> Metric:
@@ -61,16 +63,17 @@ def _metric(name: str, loaded: Any) -> Metric:
 METRICS: Registry[Metric] = Registry("metric", ".evaluation.metrics", "dicast.metrics", convert=_metric)
 
 
-def register(section: str) -> Callable[[Measurement], Measurement]:
+def register(section: str, *measures: str) -> Callable[[Measurement], Measurement]:
     """Register a function of dicast, or of a notebook, as a metric under the function's name.
 
     Args:
         section: of its measures, as in `Metric`.
+        measures: names of these, as in `Metric`.
     """
 
     def add(function: Measurement) -> Measurement:
         name = function.__name__
-        METRICS.add(name, Metric(name, section, function), module=function.__module__)
+        METRICS.add(name, Metric(name, section, function, measures), module=function.__module__)
         return function
 
     return add

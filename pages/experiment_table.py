@@ -40,9 +40,9 @@ def printed_text(printed: Sequence[Printed], unit: Unit) -> str:
 
 
 def ours_text(line: ResultLine) -> str:
-    """The figure with its interval, the spread of repeated runs, and the note."""
+    """The figure with its interval, the spread of repeated runs, and the note; a dash where there is no figure."""
     if line.ours is None:
-        return line.note
+        return f"- ({line.note})"
     text = measure_text(line.ours, line.unit)
     if spread := spread_text(line):
         text += f", {spread}"

@@ -12,7 +12,7 @@ import numpy as np
 from ..data import Candidate, Case, Scores
 from ..errors import DataError
 from ..judging.hparam import HParam
-from ..stats.association import sampled_pairs, strata
+from ..stats.association import STRATA, sampled_pairs, strata
 from .registry import register
 from .set_preparation import BuiltCases, Figures, SetPreparation
 
@@ -136,7 +136,7 @@ def _candidate(case: Case, *, with_input: bool) -> Candidate:
 def _figures(pairs: Sequence[Case], aspect: str) -> dict[str, Figures]:
     """The pairs of each stratum with their number, their ties and the range of the score differences."""
     figures: dict[str, Figures] = {}
-    for name in ("hard", "medium", "easy"):
+    for name in STRATA:
         apart = [case.meta["score_difference"] for case in pairs if case.meta["stratum"] == name]
         if apart:
             ties = sum(difference == 0 for difference in apart)

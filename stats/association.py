@@ -22,6 +22,7 @@ from .agreement import Numbers, confusion, ratio
 from .proportions import FEWEST, correlations
 
 COEFFICIENTS = ("pearson", "spearman", "kendall")
+STRATA = ("hard", "medium", "easy")  # of pairs, by how far people's scores lie apart
 PAIRWISE = 150  # texts in a group up to which all of its pairs at once are faster than scipy (0.4 ms against 1.4)
 
 
@@ -141,7 +142,7 @@ def sampled_pairs(
 
 def strata(
     differences: NDArray[Any],
-    names: Sequence[str] = ("hard", "medium", "easy"),
+    names: Sequence[str] = STRATA,
     thresholds: Sequence[float] | None = None,
 ) -> list[tuple[str, float, float, NDArray[np.bool_]]]:
     """Pairs by how far people's scores lie apart: (name, low, high, mask) each, low < |difference| <= high.

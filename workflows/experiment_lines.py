@@ -10,6 +10,7 @@ from ..errors import DeclarationError, RunError
 from ..evaluation.results import Evaluation, Measure
 from ..experiments.cells import Cell
 from ..experiments.measure_address import fields_of, figures_at, near_names
+from ..experiments.measure_names import is_declared
 from ..experiments.results import MissingSet, Printed, ResultLine
 from ..experiments.spec import MeasureSpec
 from .evaluations import evaluate
@@ -21,6 +22,7 @@ FAILED = "failed"
 UNSCORED = "no case was scored"
 UNDEFINED = "not defined on these cases"
 UNKNOWN = f"{UNDEFINED}, or there is no such figure"
+OF_THESE_CASES = ("by", "texts", "judge_systems")  # options that cases may lack what they need for
 
 
 def result_lines(
@@ -37,7 +39,7 @@ def result_lines(
     measured = {line.address for line in lines if line.ours is not None}
     for line in lines:
         is_known = line.address in measured and line.note.startswith(UNKNOWN)
-        yield line.model_copy(update={"note": UNDEFINED}) if is_known else line
+        yield line.model_copy(update={"note": UNDEFINED + line.note.removeprefix(UNKNOWN)}) if is_known else line
 
 
 def _all_lines(
@@ -69,17 +71,19 @@ def _all_lines(
 class _Evaluations:
     """The evaluations of run folders, each computed once for equal options."""
 
-    known: dict[str, Evaluation | DeclarationError | None] = field(default_factory=dict)
+    known: dict[str, "_Computed | DeclarationError | None"] = field(default_factory=dict)
 
-    def of(self, planned: PlannedRun, cell: Cell) -> Evaluation | None:
-        """The evaluation of a run; None where no case is judged yet. Raises DeclarationError as `evaluate` does."""
-        by = [*cell.measuring.by, *(name for spec in cell.measures for name in fields_of(spec.name))]
+    def of(self, planned: PlannedRun, cell: Cell, address: str) -> "_Computed | None":
+        """The evaluation of a run for one figure; None where no case is judged yet.
+
+        Raises DeclarationError as `evaluate` does, for what the file says of all figures of the cell."""
+        by = [*cell.measuring.by, *fields_of(address)]
         chosen = cell.measuring.model_dump(exclude_none=True, exclude_unset=True)
         options: dict[str, Any] = chosen | {"by": tuple(dict.fromkeys(by))}
         key = f"{planned.folder} {sorted(options.items(), key=lambda item: item[0])}"
         if key not in self.known:
             try:
-                self.known[key] = self._evaluated(planned, options)
+                self.known[key] = self._evaluated(planned, options, is_by_address=bool(fields_of(address)))
             except DeclarationError as error:
                 self.known[key] = error
         known = self.known[key]
@@ -87,19 +91,60 @@ class _Evaluations:
             raise known
         return known
 
-    def _evaluated(self, planned: PlannedRun, options: Mapping[str, Any]) -> Evaluation | None:
+    def _evaluated(self, planned: PlannedRun, options: Mapping[str, Any], *, is_by_address: bool) -> "_Computed | None":
         verdicts = planned.folder / "verdicts.jsonl"
         if not verdicts.is_file() or not verdicts.stat().st_size:
             return None
+        run = open_run(planned.folder)
         needs_cases = bool(options.get("texts") or options["by"])
-        return evaluate(open_run(planned.folder), cases=planned.source if needs_cases else None, **options)
+        try:
+            return _Computed(evaluate(run, cases=planned.source if needs_cases else None, **options))
+        except DeclarationError as error:  # of an option that these cases do not take: the other figures are measured
+            rest = evaluate(run, **{name: value for name, value in options.items() if name not in OF_THESE_CASES})
+            if is_by_address or isinstance(error, RunError) or not rest.labelled:
+                return _Computed(rest, error)
+            raise
+
+
+@dataclass(frozen=True)
+class _Computed:
+    """An evaluation, and why its options were left out, if these cases do not take them."""
+
+    evaluation: Evaluation
+    problem: DeclarationError | None = None
+
+    def why_undefined(self, address: str) -> str:
+        """The note of a line whose figure the evaluation does not have."""
+        if self.problem is not None and not isinstance(self.problem, RunError) and self.evaluation.labelled:
+            return f"{UNKNOWN}: {self.problem}"
+        if self.problem is not None:
+            return f"{UNDEFINED}: {self.problem}"
+        if is_declared(address):
+            return f"{UNDEFINED}: {_reason(self.evaluation, address)}"
+        near = near_names(self.evaluation, address)
+        return UNKNOWN + (f"; near: {', '.join(near)}" if near else "")
+
+
+def _reason(evaluation: Evaluation, address: str) -> str:
+    """What the figure lacks, as far as the counts of the evaluation say it."""
+    if not evaluation.labelled:
+        return "no scored case has a label of people"
+    if address.startswith("strata."):
+        return "no pair of this difficulty, of texts with two different human scores each"
+    if " by input" in address:
+        return "fewer than two inputs with texts that judge and people score differently"
+    if fields_of(address):
+        return "no labelled case has this value"
+    groups = f" of {evaluation.groups:,} inputs" if evaluation.groups < evaluation.scored else ""
+    return f"{evaluation.scored:,} scored, {evaluation.labelled:,} labelled{groups} do not give it"
 
 
 def _lines(
     planned: PlannedCell, spec: MeasureSpec, base: ResultLine, evaluations: _Evaluations
 ) -> Iterator[ResultLine]:
-    computed = [evaluations.of(run, planned.cell) for run in planned.runs]
-    known = [evaluation for evaluation in computed if evaluation is not None]
+    computed = [evaluations.of(run, planned.cell, spec.name) for run in planned.runs]
+    results = [result for result in computed if result is not None]
+    known = [result.evaluation for result in results]
     if not known:
         yield from _unrun(planned.cell, spec, base, NOT_RUN)
         return
@@ -113,9 +158,7 @@ def _lines(
             named.setdefault(figure.name if "*" in spec.name else spec.shown, []).append(figure)
     note = f"{len(known)} of {len(computed)} runs" if len(known) < len(computed) else ""
     if not named:
-        near = near_names(known[0], spec.name)
-        hint = UNKNOWN + (f"; near: {', '.join(near)}" if near else "")
-        yield from _unrun(planned.cell, spec, base, hint)
+        yield from _unrun(planned.cell, spec, base, results[0].why_undefined(spec.name))
     for name, figures in named.items():
         values = tuple(figure.value for figure in figures if figure.value is not None)
         yield base.model_copy(

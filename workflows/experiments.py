@@ -11,6 +11,7 @@ from ..engines.jsonl import write_whole
 from ..engines.ledger import Budget, Ledger, charge_to
 from ..errors import DataError, DeclarationError, ModelError
 from ..experiments import Experiment, find_experiment
+from ..experiments.measure_names import check_addresses
 from ..experiments.results import CostEstimate, ExperimentResult, MissingSet, Status
 from ..pages import experiment_html, experiment_markdown
 from ..paths import path_of, private_folder
@@ -118,13 +119,14 @@ def experiment(
         options: workers, timeout, in_flight, retry, trust and skip_bad, as of `dicast.run`.
 
     Raises:
-        DeclarationError: an experiment, judge, parameter or set that does not exist.
+        DeclarationError: an experiment, judge, parameter, measure or set that does not exist.
         DataError: none of the sets is on this machine.
         Infrastructure: case after case failed at the server; the verdicts so far are kept.
     """
     check_limits(limit, limit_groups)
     check_seed(seed)
     chosen, sample = find_experiment(name).of_sets(only), CaseSample(limit, seed, limit_groups)
+    check_addresses((spec.name for cell in chosen.cells for spec in cell.measures), f"experiment {chosen.name!r}")
     folder = path_of(out) if out is not None else FOLDER / chosen.name
     models: Sequence[str | None] = [lm] if lm is None or isinstance(lm, str) else list(lm) or [None]
     sets, missing = find_sets(chosen, root, cases or {})

@@ -23,7 +23,7 @@ LEAST_PROBABILITY = 1e-6  # in the cross-entropy
 A_TIE_B = (0, 2, 1)  # a pair's labels as a scale: a tie lies between
 
 
-@register("agreement")
+@register("agreement", "accuracy", "accuracy without ties")
 def accuracy(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """Accuracy, over all labelled verdicts, over those that people do not call a tie, and of each aspect."""
     for measure in _accuracies(run, options):
@@ -47,7 +47,16 @@ def _accuracies(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
         yield proportion_measure(aspect_name("accuracy", aspect), hits[rows], both.group[rows], description)
 
 
-@register("agreement")
+@register(
+    "agreement",
+    "agreement",
+    "consistency",
+    "agreement without ties",
+    "consistency without ties",
+    "mean of orders",
+    "order a, b",
+    "order b, a",
+)
 def order_agreement(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """Agreement and consistency of both orders of a pair, over all cases and over those that people do not call a tie
     (Fennec, arXiv 2405.12163, sections 4.1 and 5)."""
@@ -80,7 +89,7 @@ def _without_ties(both: RunArrays) -> Iterator[Measure]:
     yield proportion_measure("consistency without ties", both.consistent[untied] == 1, groups, description)
 
 
-@register("agreement")
+@register("agreement", "coverage")
 def coverage(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """The proportion of cases with a verdict."""
     reasons = ", ".join(f"{n:,} {reason}" for reason, n in sorted(run.unscored.items(), key=_most_first))
@@ -88,7 +97,7 @@ def coverage(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     yield proportion_measure("coverage", run.case_scored, run.case_group, description, reasons)
 
 
-@register("agreement")
+@register("agreement", "kappa", "alpha", "MCC", "weighted kappa", "macro F1")
 def chance_corrected_agreement(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """Kappa, alpha, MCC and macro F1, resampled by whole groups."""
     both = by_answer(run).labelled
@@ -119,7 +128,7 @@ def _of_tables(both: RunArrays, answers: int, seed: int) -> Iterator[Measure]:
     yield measured("macro F1", tables.macro_f1_of_people, both, description, bounds=(0.0, 1.0))
 
 
-@register("agreement")
+@register("agreement", "cross-entropy")
 def soft_agreement(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """Cross-entropy of the judge's distribution against the proportions of the votes."""
     if not run.labelled.n:

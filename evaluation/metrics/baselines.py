@@ -22,7 +22,7 @@ Hits = NDArray[np.bool_]  # (n, m): of m answers of each case
 OF_ORDERS = "mean of orders"
 
 
-@register("baselines")
+@register("baselines", "majority", "above majority", "longer", "above longer", "chance", "above chance")
 @of_answers
 def baselines(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """The most frequent label or chance, the longer text, and the judge's accuracy above each."""
@@ -31,7 +31,7 @@ def baselines(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
         yield from _baselines(both, (both.judge == both.human)[:, None])
 
 
-@register("baselines")
+@register("baselines", *(f"{OF_ORDERS} above {whom}" for whom in ("majority", "longer", "chance")))
 def baselines_of_orders(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """The mean of both orders above each baseline, where it is the run's main measure."""
     if not leads_by_orders(run):

@@ -17,7 +17,7 @@ FAIR: dict[str, Any] = {"null_value": 0.5, "is_proportion": True}
 NO_BIAS = "judge less people; 0 is no bias"
 
 
-@register("bias")
+@register("bias", "first position", "primacy", "recency")
 def position_bias(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """How often the judge names the text in the first position."""
     run = run.pairs
@@ -35,7 +35,7 @@ def position_bias(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
         yield to_measure("first position", estimate, description, **FAIR)
 
 
-@register("bias")
+@register("bias", "longer preferred", "longer above people", "length errors")
 @of_answers
 def length_bias(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """How often the judge prefers the longer text, against people on the same cases."""
@@ -53,7 +53,7 @@ def length_bias(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     yield difference_measure("length errors", errors, description)
 
 
-@register("bias")
+@register("bias", "ties", "ties above people")
 @of_answers
 def tie_bias(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """How often the judge says tie, against people on the same cases."""
@@ -67,7 +67,7 @@ def tie_bias(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
         yield difference_measure("ties above people", ties.difference, NO_BIAS)
 
 
-@register("bias")
+@register("bias", "self-preference", "self-preference above people")
 @of_answers
 def self_preference(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """How often texts of the judge's own system win, against people on the same pairs."""

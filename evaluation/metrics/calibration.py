@@ -16,7 +16,7 @@ from ..run_arrays import RunArrays
 ROUNDING = 1e-6  # of probabilities that sum to 1
 
 
-@register("calibration")
+@register("calibration", "overconfidence", "ECE", "ECE debiased", "Brier", "log-loss")
 @of_answers
 def calibration_errors(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """Overconfidence, expected calibration error, Brier score and log-loss."""

@@ -27,7 +27,7 @@ from ..run_arrays import RunArrays, ScoreScale
 TEN: ScoreScale = (0.0, 10.0)  # the one scale on which the paper's squared errors are comparable
 
 
-@register("choice")
+@register("choice", "rank", "nDCG", "nDCG pooled", "MSE")
 def choice_ranks(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """Rank, nDCG and squared error of choices whose answers the judge scores."""
     index = np.array([int(label) if label.isdigit() else -1 for label in run.labels] + [-1])

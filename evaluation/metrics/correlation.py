@@ -20,7 +20,13 @@ COEFFICIENTS = {"pearson": "Pearson's r", "spearman": "Spearman's rho", "kendall
 BINS = 20  # of the histograms
 
 
-@register("correlation")
+@register(
+    "correlation",
+    *COEFFICIENTS,
+    *(f"{name} by input" for name in COEFFICIENTS),
+    "tau of pairs",
+    "tau of pairs of the set",
+)
 def correlations(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """Over all texts, within each input, and over pairs of texts; the mean over aspects first, then each aspect."""
     texts = run.rated
@@ -33,7 +39,7 @@ def correlations(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
             yield from _of_texts(part, strata_of(part), options.seed, aspect)
 
 
-@register("correlation")
+@register("correlation", "error", "leniency")
 def score_errors(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """Error and leniency, where the judge and people use one scale; the mean over aspects first, then each aspect."""
     texts = run.rated
@@ -47,7 +53,7 @@ def score_errors(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
         yield from _errors(difference[rows], texts.group[rows], part, aspect)
 
 
-@register("correlation")
+@register("correlation", "tau of pairs")
 @of_answers
 def pair_correlation(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """Kendall's tau-b of verdicts against the signs of human score differences."""

@@ -9,7 +9,7 @@ from ..results import Measure
 from ..run_arrays import RunArrays
 
 
-@register("cost")
+@register("cost", "calls", "tokens", "seconds", "dollars")
 def cost(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """Nothing for verdicts without a model, or of other tools."""
     usage, n = run.usage, run.cases

@@ -26,7 +26,7 @@ from ..run_arrays import RunArrays
 from .correlation import COEFFICIENTS, resampled_correlation
 
 
-@register("findings")
+@register("findings", "added factors", "exclusions", "keyword exclusions", "general exclusions")
 def added_factors(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """How many factors the person's profile added, and how many of these and of the others are exclusions."""
     factors = run.factors
@@ -50,7 +50,7 @@ def added_factors(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
             yield proportion_measure(name, flags[which], groups[which], description)
 
 
-@register("findings")
+@register("findings", *(f"explained {name}{of}" for name in COEFFICIENTS for of in ("", " by guideline")))
 def explained_weights(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """Correlation of weights by preference with weights by the explanation of the right answer."""
     factors = run.factors
@@ -75,7 +75,7 @@ def explained_weights(run: RunArrays, options: MetricOptions) -> Iterator[Measur
         yield to_measure(f"explained {name} by guideline", mean(parts.per_group[name], groups), description)
 
 
-@register("findings")
+@register("findings", "rewrites", "improved rewrites", "rewrite gain")
 def rewrites(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """How many texts were rewritten, and whether the judge scores them higher."""
     corrections = run.corrections

@@ -16,7 +16,17 @@ from ..run_arrays import Codes, Floats, RunArrays
 from .correlation import mean_correlation
 
 
-@register("people")
+@register(
+    "people",
+    "human ceiling",
+    "judge as annotator",
+    "judge above ceiling",
+    "annotator pairs",
+    "Fleiss' kappa",
+    "third-person agreement",
+    "third-person annotator",
+    "third-person majority",
+)
 @of_answers
 def human_ceiling(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """One annotator against the majority of the others, and the judge against the same majorities."""
@@ -71,7 +81,7 @@ def _spread(drawn: tuple[float, float]) -> str:
     return "mean {:.3f}, sd {:.3f}".format(*drawn)
 
 
-@register("people")
+@register("people", "human ceiling", "judge as annotator")
 def human_ceiling_of_scores(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """One annotator's scores against the mean of the others, and the judge's against the same means; the mean over
     aspects first, then each aspect."""

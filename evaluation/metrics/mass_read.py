@@ -19,7 +19,7 @@ LITTLE = 0.5  # below, most of what the model would say is no answer
 LOW = 0.05  # the quantile that is shown beside the mean
 
 
-@register("readout")
+@register("readout", "mass read", "mass read, lowest 5 %")
 def mass_read(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """Mean and 5 % quantile of the probability on the offered options, over all findings that were read."""
     read = run.mass_read

@@ -18,7 +18,7 @@ FEWEST_LABELS = 10  # of a system: the judge's bias is estimated from them
 TO_FIRST = np.array([1.0, 0.0, 0.5])  # what a, b, tie give to the first text of a pair
 
 
-@register("powered")
+@register("powered", "*: win rate", "*: mean score")
 @of_answers
 def prediction_powered_systems(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """A win rate or a mean score per system; nothing unless some of its verdicts have no label."""

@@ -12,7 +12,7 @@ from ..results import Measure
 from ..run_arrays import RunArrays
 
 
-@register("findings")
+@register("findings", "original score", "corrected score", "rewrite gain", "improved rewrites")
 def rewritten_texts(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """Mean scores of originals and of corrected texts, and their difference, where both are scored."""
     row_of = {name: row for row, name in enumerate(run.ids)}

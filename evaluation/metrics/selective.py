@@ -17,7 +17,16 @@ from ..run_arrays import RunArrays
 MOST_POINTS = 200  # of the accuracy-coverage curve; more cannot be seen
 
 
-@register("selective")
+@register(
+    "selective",
+    "selective accuracy",
+    "rejected accuracy",
+    "coverage at threshold",
+    "mean certainty",
+    "AURC",
+    "excess AURC",
+    "AUROC",
+)
 @of_answers
 def selective_prediction(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """Accuracy at and below the threshold of certainty, and areas over all thresholds."""

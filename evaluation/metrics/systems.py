@@ -32,7 +32,7 @@ class RankedSystems:
     agreement: dict[str, Estimate] = field(default_factory=dict)
 
 
-@register("systems")
+@register("systems", *(f"systems {name}" for name in COEFFICIENTS))
 def system_measures(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     """How similar the judge's and people's rankings of the systems are."""
     for name, estimate in ranked_systems(run, options.seed).agreement.items():

@@ -245,12 +245,64 @@ def test_what_does_not_exist_is_an_error_before_the_first_case(server, capsys, c
     assert server.requests == []
 
 
-def test_an_unknown_measure_names_near_ones_and_keeps_what_is_judged(server, capsys):
-    Path("mine.yaml").write_text(FILE.replace("consistency,", "consistancy,"))
+@pytest.mark.parametrize(
+    ("measure", "message"),
+    [
+        ("consistancy", "there is no such figure. Did you mean 'consistency'"),
+        ("strata.harder.accuracy", "there is no such figure"),
+        ("usage.cals", "there is no such figure"),
+        ('"branches[n=1].agrement"', "there is no such figure. Did you mean 'agreement'"),
+        ('"explaned *"', "there is no such figure"),
+    ],
+)
+def test_a_name_of_no_measure_is_an_error_before_the_first_case(server, capsys, measure, message):
+    Path("mine.yaml").write_text(FILE.replace("consistency,", f"{measure},"))
     assert command(["experiment", "run", "mine.yaml", "--lm", lm(server)]) == 3
-    assert "measure 'consistancy': not defined on these cases, or there is no such figure; near: consistency" in (
-        capsys.readouterr().err
-    )
+    err = capsys.readouterr().err
+    assert f"measure {measure.strip(chr(34))!r}: {message}" in err
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("measure", "reason"),
+    [
+        ("tau of pairs", "12 scored, 12 labelled do not give it"),
+        ("spearman by input", "fewer than two inputs"),
+        ("strata.hard.tau of pairs", "no pair of this difficulty"),
+        ('"accuracy[subset=hardest]"', "no labelled case has this value"),
+        ('"explained *"', "do not give it"),
+    ],
+)
+def test_a_measure_that_is_undefined_is_a_line_with_the_reason(server, capsys, measure, reason):
+    Path("mine.yaml").write_text(FILE.replace("consistency,", f"{measure},"))
+    assert command(["experiment", "run", "mine.yaml", "--lm", lm(server)]) == 0
+    assert "- (not defined on these cases: " in capsys.readouterr().out
+    result = experiment("mine.yaml", lm=lm(server))
+    address = measure.strip('"')
+    undefined = [line for line in result.lines if line.address == address]
+    assert len(undefined) == 3
+    assert {line.ours for line in undefined} == {None}
+    assert all(reason in line.note for line in undefined)
+    assert all(line.ours is not None for line in result.lines if line.address != address)
+
+
+def test_cases_without_labels_leave_every_figure_by_a_field_undefined(server):
+    rows = [json.loads(line) for line in Path("pairs.jsonl").read_text().splitlines()]
+    Path("pairs.jsonl").write_text("".join(json.dumps({**row, "label": None}) + "\n" for row in rows))
+    Path("mine.yaml").write_text(FILE.replace("consistency,", '"accuracy[subset=hard]",'))
+    assert command(["experiment", "run", "mine.yaml", "--lm", lm(server)]) == 0
+    lines = experiment("mine.yaml", lm=lm(server)).lines
+    assert all("label" in line.note for line in lines if line.address.startswith("accuracy"))
+    assert all(line.ours is not None for line in lines if line.address == "usage.calls")
+
+
+def test_a_field_that_no_case_has_is_an_error_beside_a_complete_table(server, capsys):
+    Path("mine.yaml").write_text(FILE.replace("consistency,", '"accuracy[subst=hard]",'))
+    assert command(["experiment", "run", "mine.yaml", "--lm", lm(server)]) == 3
+    captured = capsys.readouterr()
+    assert "the run has no such field. It has: subset" in captured.err
+    saved = json.loads(Path("runs/experiments/mine/experiment.json").read_text())["lines"]
+    assert all(line["ours"] for line in saved if line["address"] != "accuracy[subst=hard]")
     asked = len(server.requests)
     Path("mine.yaml").write_text(FILE)
     assert command(["experiment", "run", "mine.yaml", "--lm", lm(server)]) == 0
