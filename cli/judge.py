@@ -28,7 +28,8 @@ EXIT = {"complete": 0, "budget": INCONCLUSIVE, "stopped": STOPPED}
     "--corrected",
     type=options.OutPath(path_type=Path, dir_okay=False),
     metavar="OUT.jsonl",
-    help="Also write each text that the judge rewrote, and its original, as cases for another judge.",
+    help="Also write each text that the judge rewrote, and its original, as cases for another judge, into a file that "
+    "is new or holds such texts.",
 )
 @click.option("--explain", metavar="CASE", help="Judge the one case of this id and print the whole judgment.")
 @options.limit_options
@@ -62,11 +63,14 @@ def command(explain: str | None, corrected: Path | None, min_coverage: float, as
       dicast judge --judge direct --cases pairs.jsonl --panel openai/gpt-4o-mini --panel anthropic/claude-haiku-4-5
     """
     from .. import workflows
+    from ..workflows.corrected_texts import corrected_path
     from . import render
     from .interrupt import end_on_interrupt, stop_on_interrupt
 
     options.load_environment()
     source, judge = options.take_case_source(values), options.take_judge_spec(values)
+    if corrected:
+        corrected_path(corrected, source.source)  # refused before anything is judged
     with render.RunProgress(quiet=as_json) as progress:
         if explain is not None:
             with render.status(f"judging {explain}"), end_on_interrupt():

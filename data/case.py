@@ -86,6 +86,12 @@ class EarlierConversation(Record):
     kind: Literal["earlier_conversation"] = "earlier_conversation"
     turns: Annotated[tuple[Turn, ...], Field(min_length=1, description="what was said, in order")]
 
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not any(turn.text.strip() for turn in self.turns):
+            raise ValueError("no turn of the conversation says anything")
+        return self
+
 
 class Persona(Record):
     """Who one person is: named features (age, education, ...) and free text (arXiv 2406.11657)."""

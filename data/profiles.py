@@ -123,8 +123,8 @@ def features(persona: Persona, which: str, seed: int = 0) -> tuple[Persona, list
         return _so_many(persona, int(counted["count"]), seed if counted["how"] == "drawn" else None)
     names = FEATURE_SETS.get(which) or tuple(name.strip() for name in which.split(",") if which != "none")
     if not all(names) or any(name.partition(":")[0] in ("first", "drawn") and ":" in name for name in names):
-        reason = "an empty name" if not all(names) else "the number of features is missing"
-        raise DeclarationError(f"features {which!r}: {reason}. Use {KNOWN_FEATURES}")
+        reason = "an empty name" if not all(names) else "that is no number of features, 0 to 9999"
+        raise DeclarationError(f"features {which!r}: {reason}. Use {KNOWN_FEATURES}.")
     chosen = {name: value for name, value in persona.features.items() if name in names}
     lacking = [name for name in names if name not in chosen] if which not in FEATURE_SETS else []
     notes = [f"persona: no feature {name!r} is known" for name in lacking]

@@ -15,8 +15,8 @@ ORIGINAL, CORRECTED = "original", "corrected"
 def versions(case: Case, verdict: Verdict) -> Iterator[Case]:
     """For each rewritten candidate the original and the corrected text, each as a case.
 
-    The ids are those of the case with "#INDEX#original" and "#INDEX#corrected"; all versions of a case are one group.
-    The `version` is an attribute, and part of the system's name.
+    The ids are those of the case with "#INDEX#original" and "#INDEX#corrected", the group is that of the
+    case, so that cases of one prompt stay together. The `version` is an attribute, and part of the system's name.
     """
     for correction in verdict.corrections:
         candidate = case.candidates[correction.candidate]
@@ -29,7 +29,7 @@ def versions(case: Case, verdict: Verdict) -> Iterator[Case]:
                 candidates=(Candidate(text=text, system=system),),
                 profile=case.profile,
                 aspect=case.aspect,
-                group=case.group or case.id,
+                group=case.split_key,
                 meta=case.meta | {"version": version, "weak_criteria": "; ".join(correction.criteria)},
             )
 
@@ -37,6 +37,16 @@ def versions(case: Case, verdict: Verdict) -> Iterator[Case]:
 def version_id(case_id: str, candidate: int, version: str) -> str:
     """The id of one version of a candidate."""
     return f"{case_id}#{candidate}#{version}"
+
+
+def is_version(case_id: str) -> bool:
+    """Whether the id is of a version of a candidate.
+
+    Example:
+        >>> is_version("17#0#original"), is_version("17")
+        (True, False)
+    """
+    return case_id.rpartition("#")[2] in (ORIGINAL, CORRECTED)
 
 
 def original_of(version_id: str) -> str | None:

@@ -263,7 +263,14 @@ def _turns(value: object) -> tuple[Turn, ...] | None:
     turns = _decoded(value)
     if not isinstance(turns, list) or not turns or not all(isinstance(turn, dict) and "role" in turn for turn in turns):
         return None
-    return tuple(Turn(role=turn["role"], text=turn.get("content", turn.get("text"))) for turn in turns)
+    return tuple(_turn(turn) for turn in turns)
+
+
+def _turn(turn: Mapping[str, Any]) -> Turn:
+    name = "text" if "text" in turn and "content" not in turn else "content"
+    if not isinstance(turn.get(name), str):
+        raise FieldError(name, turn.get(name), "What a turn of a conversation says is a text.")
+    return Turn(role=turn["role"], text=turn[name])
 
 
 def _text(row: Row, field: str) -> str:

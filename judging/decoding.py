@@ -17,6 +17,7 @@ from ..parsing import shown
 ALL_ROLES = "judge"  # as in --lm judge=MODEL
 MOST_TEMPERATURE = 2.0  # of OpenAI's API and of Gemini's
 MOST_SEED = 2**31 - 1  # servers keep it in 32 bits; llama.cpp reads the largest number of these as "any seed"
+MOST_TOKENS = 2**31 - 1  # servers keep it in 32 bits
 NAMES = ("temperature", "top_p", "max_tokens", "seed")
 
 
@@ -55,8 +56,8 @@ def checked(name: str, value: Any) -> Any:
         raise ValueError(f"must be between 0 (greedy) and {MOST_TEMPERATURE:g}, got {shown(value)}")
     if name == "top_p" and not 0 < value <= 1:
         raise ValueError(f"must be above 0 and at most 1, got {shown(value)}")
-    if name == "max_tokens" and value < 1:
-        raise ValueError(f"must be at least 1, got {shown(value)}")
+    if name == "max_tokens" and not 1 <= value <= MOST_TOKENS:
+        raise ValueError(f"must be between 1 and {MOST_TOKENS}, got {shown(value)}")
     if name == "seed" and not 0 <= value <= MOST_SEED:
         raise ValueError(f"must be between 0 and {MOST_SEED}, got {shown(value)}")
     return value if whole else float(value)
@@ -69,8 +70,8 @@ def role_and_name(setting: str) -> tuple[str, str] | None:
         >>> role_and_name("members[0].judgment.top_p"), role_and_name("seed"), role_and_name("branches")
         (('members[0].judgment', 'top_p'), ('judge', 'seed'), None)
     """
-    role, _, name = setting.rpartition(".")
-    return (role or ALL_ROLES, name) if name in NAMES else None
+    role, dot, name = setting.rpartition(".")
+    return (role if dot else ALL_ROLES, name) if name in NAMES else None
 
 
 def seed_of_draw(seed: int, draw: int) -> int:

@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 from ..errors import DataError
 from .agreement import Numbers, ratio
 
+DRAWN = 30  # items of a draw (arXiv 2406.11657)
+
 
 def leave_one_out(votes: NDArray[Any]) -> Numbers:
     """How often an item's annotators agree with the majority of the others, shape (n_items,), in [0, 1].
@@ -136,7 +138,7 @@ def leave_one_out_scores(ratings: NDArray[Any]) -> LeftOut:
     return LeftOut(item=item, rating=rating, others=(totals[item] - rating) / (n[item] - 1))
 
 
-def drawn_agreement(votes: NDArray[Any], size: int = 30, samples: int = 1000, seed: int = 0) -> tuple[float, float]:
+def drawn_agreement(votes: NDArray[Any], size: int = DRAWN, samples: int = 1000, seed: int = 0) -> tuple[float, float]:
     """Mean and standard deviation of the proportion of `size` items on which two annotators agree.
 
     How arXiv 2406.11657 measures its annotators: .597 and .087 at 1,000 draws of 30. Each draw takes its items without
@@ -163,7 +165,7 @@ def drawn_agreement(votes: NDArray[Any], size: int = 30, samples: int = 1000, se
     return float(np.mean(shares)), float(np.std(shares))
 
 
-def drawn_accuracy(correct: NDArray[Any], size: int = 30, samples: int = 1000, seed: int = 0) -> tuple[float, float]:
+def drawn_accuracy(correct: NDArray[Any], size: int = DRAWN, samples: int = 1000, seed: int = 0) -> tuple[float, float]:
     """Mean and standard deviation of the proportion correct among `size` items sampled with replacement.
 
     Args:

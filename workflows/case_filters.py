@@ -38,17 +38,20 @@ class ExcludedCases:
         cases: the cases so far, before the filters.
         by_reason: of those left out, by filter.
         named: cases of which a response names its system.
+        by: cases of which a response is by one of the systems.
     """
 
     def __init__(self) -> None:
-        self.cases = self.named = 0
+        self.cases = self.named = self.by = 0
         self.by_reason: Counter[str] = Counter()
 
     def reason(self, case: Case, refusals: RefusalFilter, not_by: Sequence[str]) -> str:
         """Why the case is left out; empty where it is not."""
         self.cases += 1
         self.named += any(candidate.system for candidate in case.candidates)
-        reason = refusals if has_refusal(case, refusals) else "not_by" if is_by(case, not_by) else ""
+        by = is_by(case, not_by)
+        self.by += by
+        reason = refusals if has_refusal(case, refusals) else "not_by" if by else ""
         self.by_reason[reason] += bool(reason)
         return reason
 
@@ -60,6 +63,7 @@ class ExcludedCases:
                 undo = "" if name == "not_by" else " --refusals keep judges them too."
                 reason = words.format(systems=" or ".join(not_by))
                 lines.append(f"{count:,} of {self.cases:,} cases are left out: {reason}.{undo}")
-        if not_by and self.cases and not self.named:
-            lines.append("--not-by: no response names its system, so no case is left out for it.")
+        if not_by and self.cases and not self.by:
+            reason = f"is by {' or '.join(not_by)}" if self.named else "names its system"
+            lines.append(f"--not-by: no response {reason}, so no case is left out for it.")
         return lines

@@ -56,6 +56,10 @@ class CaseSource:
     refusals: RefusalFilter | None = None
     not_by: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        if isinstance(self.not_by, str) or not all(isinstance(name, str) and name.strip() for name in self.not_by):
+            raise DataError(f"not_by: {self.not_by!r} is no list of systems. Give their names, as in ['gpt-4o'].")
+
     @property
     def stem(self) -> str:
         """The name of the file or set without endings, for the names of folders."""

@@ -152,7 +152,7 @@ def read_sample(
     else:
         cases = list(sample(source.cases(None, left_out), limit, seed, limit_groups=limit_groups))
     if not cases:
-        raise DataError(NO_CASE.format(source.source))
+        raise _no_case(source, left_out)
     labels = LabelCount()
     for _ in labels.counted(cases):
         pass
@@ -161,13 +161,19 @@ def read_sample(
     return cases
 
 
-def nonempty(cases: Iterable[Case], source: CaseSource) -> Iterator[Case]:
+def nonempty(cases: Iterable[Case], source: CaseSource, left_out: ExcludedCases | None = None) -> Iterator[Case]:
     """The same cases; the first is read at once. Raises DataError where there is none."""
     remaining = iter(cases)
     first = next(remaining, None)
     if first is None:
-        raise DataError(NO_CASE.format(source.source))
+        raise _no_case(source, left_out or ExcludedCases())
     return chain([first], remaining)
+
+
+def _no_case(source: CaseSource, left_out: ExcludedCases) -> DataError:
+    """The error of a source without a case, with what the filters of responses left out."""
+    reasons = left_out.notices(source.not_by)
+    return DataError(" ".join((NO_CASE.format(source.source), *reasons)))
 
 
 def exclude_training_cases(cases: list[Case], judge: str, built: Judge, progress: Progress) -> list[Case]:

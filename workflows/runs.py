@@ -185,7 +185,7 @@ def run(
         read_from, seen = stored(spec.cases, folder.path), SeenCases(spec.judge, built, before)
         unseen = seen.unseen(read_from.cases(rejects if skip_bad else None, left_out))
         drawn = sample(unseen, limit, seed, limit_groups=limit_groups)
-        chosen = histories.counted(seen.counted(labels.counted(nonempty(drawn, read_from))))
+        chosen = histories.counted(seen.counted(labels.counted(nonempty(drawn, read_from, left_out))))
         fitted_to: list[Case] = []
         if isinstance(built, FittedJudge):
             fitted_to = list(chosen)

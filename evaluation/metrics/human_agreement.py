@@ -62,7 +62,8 @@ def _third_person(run: RunArrays) -> Iterator[Measure]:
     if not known.any() or correct.all():
         return
     pairs = annotators.pairwise_agreement(run.votes)
-    note = f"1,000 draws of 30 cases: {_spread(annotators.drawn_agreement(run.votes))}"
+    drawn = min(annotators.DRAWN, int((~np.isnan(pairs)).sum()))
+    note = f"1,000 draws of {drawn} cases: {_spread(annotators.drawn_agreement(run.votes))}"
     description = "two annotators who judge for somebody else agree"
     yield mean_proportion_measure("third-person agreement", pairs, run.group, description, note)
     singles = annotators.single_accuracy(run.votes, run.human)

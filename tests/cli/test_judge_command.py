@@ -88,8 +88,13 @@ def test_priorities_are_learned_from_a_run_and_stand_in_the_manifest(cases, caps
         assert judge(server, "--judge", "fennec", "--branches", "2", "--out", "all", "--json") == 0
         more = ("--branches", "2", "--set", "keep=1", "--learn", "all", "--out", "kept", "--json")
         capsys.readouterr()
+        assert judge(server, "--judge", "fennec", *more) == 3
+        assert "fennec learned from all of these 4 cases. Give cases that are new to it." in capsys.readouterr().err
+        new = {"id": "new", "query": "What is new?", "response_a": "some", "response_b": "none", "label": "a"}
+        with (cases / "pairs.jsonl").open("a") as file:
+            file.write(json.dumps(new) + "\n")
         assert judge(server, "--judge", "fennec", *more) == 0
-    assert "fennec has learned from 4 of these 4 cases: on them it agrees more" in capsys.readouterr().err
+    assert "fennec has learned from 4 of the cases: they are left out ('case 0'" in capsys.readouterr().err
     identity = json.loads((cases / "kept" / "manifest.json").read_text())["identity"]
     assert set(identity["learned"]["priorities"]["shares"]) == {"style", "truth"}
     assert identity["settings"]["priority"] == "learned"
@@ -170,7 +175,18 @@ def test_cases_with_a_response_of_the_judge_s_own_model_can_be_left_out(cases, c
     count, said = kept(capsys, "--not-by", system)
     assert count == left
     assert (f"{3 - left} of 3 cases are left out: a response is by {system}." in said) == (left < 3)
+    assert ("--not-by: no response is by gpt, so no case is left out for it." in said) == (left == 3)
     assert json.loads((cases / "out" / "manifest.json").read_text())["identity"]["not_by"] == [system]
+
+
+def test_filters_that_leave_no_case_are_named(cases, capsys):
+    row = {"id": "1", "query": "q", "response_a": "x", "response_b": "y", "label": "a", "system_a": "gpt-4o"}
+    (cases / "pairs.jsonl").write_text(json.dumps(row) + "\n")
+    assert run(["judge", "--judge", "longer", "--cases", "pairs.jsonl", "--not-by", "gpt*"]) == 3
+    said = " ".join(capsys.readouterr().err.split())
+    assert "none that the options leave. Give others. 1 of 1 cases are left out: a response is by gpt*." in said
+    assert run(["judge", "--judge", "longer", "--cases", "pairs.jsonl", "--not-by", " "]) == 3
+    assert "not_by: (' ',) is no list of systems." in capsys.readouterr().err
 
 
 def test_a_filter_of_systems_that_no_response_names_is_said(cases, capsys):

@@ -235,6 +235,18 @@ def test_an_earlier_conversation_of_another_form_is_named(value: object) -> None
     assert message.endswith("Give a list of turns, each with `role` and `content`.")
 
 
+@pytest.mark.parametrize("said", [None, 5, [{"type": "text", "text": "hello"}]])
+def test_a_turn_says_a_text(said: object) -> None:
+    message = told(CHOICE, earlier_conversation=[{"role": "user", "content": said}])
+    assert message.startswith("field 'content' is ")
+    assert message.endswith("What a turn of a conversation says is a text.")
+
+
+def test_an_earlier_conversation_in_which_nobody_says_anything_is_refused() -> None:
+    message = told(CHOICE, earlier_conversation=[{"role": "user", "content": " "}])
+    assert "no turn of the conversation says anything" in message
+
+
 def test_a_row_has_a_preference_or_an_earlier_conversation() -> None:
     assert "The row also has 'preference'" in told(CHOICE, preference="no meat", earlier_conversation=TURNS)
 

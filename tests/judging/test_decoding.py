@@ -169,7 +169,9 @@ def test_probabilities_are_read_greedily_and_the_run_says_so(tmp_path: Path, mon
         ("temperature", float("nan"), "must be a number, got NaN."),
         ("top_p", 0, "must be above 0 and at most 1, got 0."),
         ("top_p", 1.01, "must be above 0 and at most 1, got 1.01."),
-        ("judgment.max_tokens", 0, "judge 'fennec', judgment.max_tokens: must be at least 1, got 0."),
+        ("judgment.max_tokens", 0, "judge 'fennec', judgment.max_tokens: must be between 1 and 2147483647, got 0."),
+        ("max_tokens", 2**31, "must be between 1 and 2147483647, got 2147483648."),
+        (".temperature", 0.5, "has no parameter '.temperature'. It has: "),
         ("max_tokens", 1.5, "must be a whole number, got 1.5."),
         ("seed", -1, f"must be between 0 and {MOST_SEED}, got -1."),
         (

@@ -9,7 +9,8 @@ from dspy.lm15 import Request
 
 import dicast
 from dicast.cli import run
-from dicast.data import Judged
+from dicast.data import Judged, Verdict
+from dicast.data.rewritten_texts import versions
 from dicast.data.verdict import Correction
 from dicast.evaluation import evaluate, run_arrays
 from dicast.testing import Answer, ScriptedLM, answer_fields, prompt_text
@@ -62,7 +63,7 @@ def test_each_rewritten_text_is_a_case_beside_its_original(corrected: Path) -> N
     assert [case["candidates"][0]["text"] for case in cases] == ["9", BETTER, "5", BETTER]
     systems = ["alpaca original", "alpaca corrected", "original", "corrected"]
     assert [case["candidates"][0]["system"] for case in cases] == systems
-    assert {case["group"] for case in cases} == {"p", "q"}
+    assert [case["group"] for case in cases] == [dicast.Case(**case | {"group": None}).split_key for case in cases]
     assert {case["meta"]["version"] for case in cases} == {"original", "corrected"}
     assert all(case["label"] is None for case in cases)
     assert cases[0]["meta"]["weak_criteria"] == "right: it is right"
@@ -112,6 +113,39 @@ def test_without_a_rewritten_text_no_file_is_written(corrected: Path, capsys: py
     assert not Path("none.jsonl").exists()
 
 
+def test_cases_of_one_prompt_stay_one_group() -> None:
+    pairs = [dicast.Case(id=name, query="Name a prime.", candidates=[{"text": name}]) for name in "xy"]
+    fixes = [Verdict(case_id=one.id, scores=(1.0,), corrections=(Correction(candidate=0, text="7"),)) for one in pairs]
+    written = [one for case, verdict in zip(pairs, fixes, strict=True) for one in versions(case, verdict)]
+    assert {one.group for one in written} == {pairs[0].split_key}
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        ("pairs.jsonl", "--corrected pairs.jsonl: is the file of the cases"),
+        ("notes.jsonl", "--corrected notes.jsonl: exists, and does not hold rewritten texts"),
+        ("fixed/verdicts.jsonl", "exists, and does not hold rewritten texts"),
+        ("out.csv", "Give a name that ends in .jsonl"),
+        ("notes.jsonl/out.jsonl", "cannot be written (File exists)"),
+    ],
+)
+def test_a_file_of_anything_else_is_refused_before_a_case_is_judged(
+    corrected: Path, capsys: pytest.CaptureFixture[str], out: str, message: str
+) -> None:
+    Path("notes.jsonl").write_text('{"note": 1}\n')
+    before = {path: path.read_bytes() for path in Path().rglob("*.jsonl")}
+    assert run(["judge", "--judge", "longer", "--cases", "pairs.jsonl", "--out", "new", "--corrected", out]) == 3
+    assert message in " ".join(capsys.readouterr().err.split())
+    assert {path: path.read_bytes() for path in Path().rglob("*.jsonl")} == before
+    assert not Path("new").exists()
+
+
+def test_a_missing_folder_is_made(corrected: Path) -> None:
+    assert dicast.workflows.write_corrected(dicast.workflows.open_run("fixed"), "new/folder/out.jsonl") == 2
+    assert Path("new/folder/out.jsonl").read_bytes() == corrected.read_bytes()
+
+
 def test_cases_that_are_gone_are_named(corrected: Path) -> None:
     kept = Path("pairs.jsonl").read_text().splitlines(keepends=True)[1:]
     Path("pairs.jsonl").write_text("".join(kept))
@@ -134,6 +168,4 @@ def test_a_text_whose_original_was_not_scored_has_no_gain() -> None:
 def test_a_correction_names_its_candidate() -> None:
     case = dicast.Case(id="c", query="q", candidates=[{"text": "x"}])
     verdict = dicast.Verdict(case_id="c", scores=(1.0,), corrections=(Correction(candidate=0, text="y"),))
-    from dicast.data.rewritten_texts import versions
-
     assert [one.id for one in versions(case, verdict)] == ["c#0#original", "c#0#corrected"]
