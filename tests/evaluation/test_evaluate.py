@@ -165,7 +165,7 @@ def test_third_persons_are_told_where_the_label_is_not_their_majority() -> None:
     agreement = found.measure("third-person agreement")
     assert agreement is not None
     assert agreement.value == pytest.approx(1 / 3)  # a and a, of three pairs
-    assert agreement.note.startswith("1,000 draws of 30 cases: mean 0.3")
+    assert agreement.note.startswith("1,000 draws of 2 cases: mean 0.3")  # there are no 30
     same = told([pair("1", "a", "a", votes=votes)])
     assert same.measure("third-person majority") is None
 
