@@ -56,7 +56,7 @@ def write_corrected(run: Run, out: str | Path) -> int:
 
     Args:
         run: of a judge that rewrites, such as `fennec-correct`.
-        out: the .jsonl file, which every function here takes as cases; one that exists must hold rewritten texts.
+        out: the .jsonl file, which every function here takes as cases; a file that exists must hold rewritten texts.
 
     Raises:
         RunError: the file cannot be written or holds anything else, the run does not say where its cases were read,
