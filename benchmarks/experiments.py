@@ -32,7 +32,7 @@ from dicast.pages.experiment_table import HEADS, rows_of
 STOPS: dict[str, tuple[str, int]] = {  # arguments, and verdicts before the Ctrl-C
     "fennec-table-2": ("--only pandalm --limit 2 --seed 1", 1),
     "pref-table-1": ("--limit 2 --seed 1", 1),
-    "perse-table-2": ("--limit 3 --seed 1", 4),
+    "perse-table-2": ("--limit 3 --seed 1 --cases perse-mpst-full=perse-mpst", 4),
     "persona-table-2": ("--only prism --limit 20 --seed 1", 10),
     "reference-free-openmeva": ("--limit-groups 3 --seed 1", 20),
 }
@@ -136,7 +136,8 @@ def section(folder: Path) -> str:
         markdown.table(HEADS, rows_of(result.lines, several_models=len(result.models) > 1)),
         f"{judged}, {tokens}, {seconds // 60} min {seconds % 60} s. {_stop_text(stop)}",
     ]
-    missing = [f"{lacking.name} was not on this machine." for lacking in result.missing]
+    missing = [f"{cases} takes the place of {name}." for name, cases in result.cases.items()]
+    missing += [f"{lacking.name} was not on this machine." for lacking in result.missing]
     not_at_hand = [f"Printed figures not at hand: {result.not_at_hand}"] if result.not_at_hand else []
     blocks += ["\n".join(f"- {markdown.escape(line)}" for line in (*result.differs, *missing, *not_at_hand))]
     return "\n\n".join(blocks)

@@ -96,6 +96,7 @@ def _headline(result: ExperimentResult) -> Headline:
         most = cases_text(result.limit) if result.limit else groups_text(result.limit_groups or 0)
         drawn = "the first" if result.seed is None else f"a sample with seed {result.seed}"
         sentences.append(f"At most {most} of each set, {drawn}: intervals are as wide as that.")
+    sentences += [f"{cases} takes the place of {name}." for name, cases in result.cases.items()]
     if result.only:
         sentences.append(f"Of its sets only {', '.join(result.only)}.")
     if result.status != "complete":

@@ -152,7 +152,7 @@ def _within_inputs(texts: RunArrays, strata: Strata, aspect: str) -> Iterator[Me
         values = np.concatenate([level.per_group[name] for level in levels.values()])
         estimate = mean_of_means(whose, values, inputs) if whose.several else mean(values)
         description = f"{title} within each input, mean over {used:,}{words}{over}"
-        yield to_measure(aspect_name(f"{name} by input", aspect), estimate, description)
+        yield to_measure(aspect_name(f"{name} by input", aspect), clip_interval(estimate, -1, 1), description)
 
 
 def _of_sampled_pairs(texts: RunArrays, strata: Strata, seed: int, aspect: str) -> Iterator[Measure]:

@@ -107,6 +107,16 @@ def test_correlations_are_those_of_scipy(seed: int) -> None:
     assert value(found, "spearman by input") == pytest.approx(np.mean(within), abs=1e-12)
 
 
+def test_the_interval_of_a_mean_of_correlations_does_not_leave_their_range() -> None:
+    scores = {"x": [(1, 1), (2, 2), (3, 3)], "y": [(1, 1), (2, 3), (3, 2)], "z": [(1, 3), (2, 2), (3, 1)]}
+    run = [text(f"{g}{n}", a, b, group=g) for g, pairs in scores.items() for n, (a, b) in enumerate(pairs)]
+    found = told(run)
+    for name in ("pearson by input", "spearman by input", "kendall by input"):
+        measure = found.measure(name)
+        assert measure is not None
+        assert (measure.low, measure.high) == (-1.0, 1.0)
+
+
 # figures by hand
 
 
