@@ -73,7 +73,7 @@ def _rows(name: str, lines: Sequence[ResultLine], several: bool, width: float, u
 
 def _name_systems(plot: "Axes", place: int, line: ResultLine) -> None:
     """Names at the printed figures of a row, when everything that decides the axis is drawn."""
-    named = sorted((float(figure.value), shortened(figure.system, 18)) for figure in line.printed)
+    named = sorted((float(figure.value), shortened(figure.system, 30)) for figure in line.printed)
     centres = [float(plot.transData.transform((value, place))[0]) for value, _ in named]
     style: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "color": SOFT, "size": SMALL}
     for (value, name), height in zip(
