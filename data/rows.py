@@ -54,7 +54,10 @@ KNOWN = {
     "response", "system", "score", "scale", "options", "preference", "persona", "reviewer", "reviews", "comparisons",
     "references", EARLIER,
 }  # fmt: skip
-SHAPES = "pairwise (query, response_a, response_b), pointwise (query, response), choice (query, options)"
+SHAPES = (
+    "pairwise (query, response_a, response_b), pointwise (query, response), choice (query, options), "
+    "flat (reviewer, text)"
+)
 
 
 def parse_scale(text: str) -> Scale:
@@ -126,6 +129,8 @@ def _is_flat(row: Row) -> bool:
 def _flat(row: Row) -> Row:
     """The row as one of the other shapes: `text` is the response, `premise` the query, which may be missing."""
     flat = dict(row)
+    if not {"text", "response", "response_a", "response_b", "options"} & flat.keys():
+        return flat
     if flat.get("group") in (None, ""):
         flat["group"] = row["reviewer"]
     if all(flat.get(name) is None for name in ASKED):

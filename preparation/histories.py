@@ -97,8 +97,9 @@ class Histories(SetPreparation):
             for query, earlier in self._queries(name, texts, k, seed, left_out)
         ]
         if not built:
+            advice = "Set minimum or k lower." if any(items.values()) else "Give rows with a score, or a or b as label."
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items() if count)
-            raise DataError(f"preparation 'histories': no case can be built ({reasons}). Set minimum or k lower.")
+            raise DataError(f"preparation 'histories': no case can be built ({reasons}). {advice}")
         places = {case.id: place for place, case in enumerate(cases)}
         built.sort(key=lambda case: places[case.id])
         counts = {"rows": len(cases), "reviewers": len(by_reviewer), "reviewers with cases": len(chosen)}

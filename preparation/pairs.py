@@ -63,7 +63,8 @@ class Pairs(SetPreparation):
             built += pairs
             parts |= _figures(pairs, f" ({aspect})" if len(by_aspect) > 1 else "")
         if not built:
-            raise DataError(f"preparation 'pairs': {_no_pair(len(cases), left_out, self.scope.value)}")
+            scored = sum(map(len, by_aspect.values()))
+            raise DataError(f"preparation 'pairs': {_no_pair(len(cases), scored, left_out, self.scope.value)}")
         counts = {"texts": sum(map(len, by_aspect.values())), "pairs": len(built)}
         if apart := sum(case.meta["inputs"] == "different" for case in built):
             counts["pairs of different inputs"] = apart
@@ -144,9 +145,9 @@ def _figures(pairs: Sequence[Case], aspect: str) -> dict[str, Figures]:
     return figures
 
 
-def _no_pair(count: int, left_out: Counter[str], scope: str) -> str:
+def _no_pair(count: int, scored: int, left_out: Counter[str], scope: str) -> str:
     reasons = ", ".join(f"{number:,} {reason}" for reason, number in left_out.items())
-    advice = " --set scope=set pairs any two texts of the set." if scope == "input" else ""
+    advice = " --set scope=set pairs any two texts of the set." if scope == "input" and scored > 1 else ""
     return (
         f"no two scored texts{' of one input' if advice else ''} among {count:,} cases"
         + (f" ({reasons}).{advice}" if reasons else f".{advice}")

@@ -67,6 +67,7 @@ def test_the_commands_run(user, command, capsys):
             "judge",
             "prepare",
             "compile",
+            "experiment",
         ):  # the README's default is the 1.5B model: the demo runs that
             arguments += ["--lm", f"openai/readme@{server.url}"]
         assert run(arguments) in ((0, 1, 2) if {"check", "compile", "--require"} & set(arguments) else (0,))

@@ -156,7 +156,7 @@ def _lines(
     for evaluation in known:
         for figure in figures_at(evaluation, spec.name):
             named.setdefault(figure.name if "*" in spec.name else spec.shown, []).append(figure)
-    note = f"{len(known)} of {len(computed)} runs" if len(known) < len(computed) else ""
+    note = _limits(known, len(computed))
     if not named:
         yield from _unrun(planned.cell, spec, base, results[0].why_undefined(spec.name))
     for name, figures in named.items():
@@ -171,6 +171,13 @@ def _lines(
                 "note": note,
             }
         )
+
+
+def _limits(known: Sequence[Evaluation], runs: int) -> str:
+    """What the figures of a cell leave out: repeated runs that are not judged yet, and cases without a verdict."""
+    cases, scored = (sum(getattr(evaluation, name) for evaluation in known) for name in ("cases", "scored"))
+    limits = [f"{len(known)} of {runs} runs"] if len(known) < runs else []
+    return ", ".join([*limits, *([f"{cases - scored:,} of {cases:,} cases unscored"] if scored < cases else [])])
 
 
 def mean_of_runs(figures: Sequence[Measure]) -> Measure:

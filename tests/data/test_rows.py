@@ -136,9 +136,10 @@ def test_a_text_whose_score_is_called_label_is_not_taken_as_unlabelled() -> None
 def test_a_row_of_no_shape_lists_its_fields_and_the_shapes() -> None:
     assert told({"prompt": "p", "chosen": "x"}) == (
         "the columns are chosen, prompt. They have none of the shapes pairwise (query, response_a, response_b), "
-        "pointwise (query, response), choice (query, options); rename with --fields (in Python, "
+        "pointwise (query, response), choice (query, options), flat (reviewer, text); rename with --fields (in Python, "
         "CaseSource(fields=...))."
     )
+    assert told({"reviewer": "r", "tale": "x", "score": 3}).startswith("the columns are reviewer, score, tale. They")
 
 
 def test_a_long_value_is_cut_in_the_message() -> None:

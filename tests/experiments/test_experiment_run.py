@@ -309,6 +309,15 @@ def test_a_field_that_no_case_has_is_an_error_beside_a_complete_table(server, ca
     assert len(server.requests) == asked
 
 
+def test_a_figure_says_how_many_of_its_cases_are_unscored(capsys):
+    def tokens(body):
+        return {"x": 1.0} if "Question 7?" in json.dumps(body) else {"A": 0.4, "B": 0.1, "4": 0.3, "2": 0.2}
+
+    with MockServer(token_probabilities=tokens) as server:
+        assert command(["experiment", "run", "mine.yaml", "--lm", lm(server)]) == 0
+    assert "(1 of 12 cases unscored)" in capsys.readouterr().out
+
+
 def test_a_run_that_its_cases_refuse_does_not_keep_the_others_back(server, capsys):
     text = FILE.replace("judge: longer,", "judge: third-person,")
     Path("mine.yaml").write_text(text)

@@ -172,6 +172,8 @@ def test_two_pairs_with_a_common_text_are_never_on_both_sides():
          "has a history already"),
         ([{"reviewer": "r", "text": "A tale.", "score": 3}],
          r"no case can be built \(1 rows of reviewers with fewer than 6 texts\). Set minimum or k lower"),
+        ([{"reviewer": "r", "text": f"Tale {n}"} for n in range(9)],
+         r"no case can be built \(9 rows without a score or label\). Give rows with a score, or a or b as label"),
         ([{"reviewer": "r", "text": f"Tale {n}", "score": 1, "scale": [0, 1 + n]} for n in range(9)], "other scales"),
     ],
 )  # fmt: skip

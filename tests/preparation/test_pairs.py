@@ -105,6 +105,9 @@ def test_texts_without_an_input_stay_as_they_are():
 def test_where_no_input_has_two_texts_the_error_names_the_way_out():
     with pytest.raises(DataError, match="no two scored texts of one input among 5 cases. --set scope=set pairs any"):
         built(texts(inputs=5, systems=1, aspects=("overall",)))
+    pair = Case(id="p", query="q", candidates=[{"text": "x"}, {"text": "y"}])
+    with pytest.raises(DataError, match=r"among 1 cases \(1 cases of several texts\). Give single texts"):
+        built([pair])
 
 
 def test_what_is_no_scored_text_is_counted():
