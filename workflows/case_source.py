@@ -57,8 +57,8 @@ class CaseSource:
     not_by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        given: object = self.not_by
-        is_list = isinstance(given, list | tuple)
+        systems: object = self.not_by
+        is_list = isinstance(systems, list | tuple)
         if not (is_list and all(isinstance(name, str) and name.strip() for name in self.not_by)):
             raise DataError(f"not_by: {self.not_by!r} is no list of systems. Give their names, as in ['gpt-4o'].")
 
