@@ -128,6 +128,6 @@ def _row(line: ResultLine, several_models: bool, has_printed: bool) -> TextRow:
 
 def _missing(result: ExperimentResult) -> Iterator[str]:
     for lacking in result.missing:
-        yield f"The set {lacking.name} is not on this machine. Get it from {lacking.get}."
+        yield f"The set {lacking.name} is not on this machine. To get it: {lacking.get}."
     if result.not_at_hand:
         yield f"Printed figures: {result.not_at_hand}"

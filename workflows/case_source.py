@@ -153,8 +153,8 @@ class CaseSource:
         elif kind := kind_of_special(Path(self.source)):
             reason = f"is {kind}, and cases are read more than once"
         raise DataError(
-            f"--cases {self.source}: {reason}. Give a .jsonl, .csv or .parquet file, hf:NAME, or a set: dicast data "
-            "list"
+            f"--cases {self.source}: {reason}. Give a .jsonl, .csv or .parquet file, hf:NAME, or a set of "
+            "`dicast data list`."
         )
 
     def digest(self) -> str:

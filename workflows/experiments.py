@@ -245,4 +245,4 @@ def _write(result: ExperimentResult, folder: Path, progress: Progress) -> None:
 
 
 def _where(missing: Sequence[MissingSet]) -> str:
-    return " ".join(f"{lacking.name}: get it from {lacking.get}." for lacking in missing)
+    return " ".join(f"{lacking.name}, to get it: {lacking.get}." for lacking in missing)

@@ -24,7 +24,7 @@ def experiment(experiment: Experiment, row: Overview) -> Iterator[Any]:
     yield heading(experiment.name, content.title)
     yield from map(indented, overview_lines(row))
     for lacking in row.missing:
-        yield indented(f"missing {lacking.name}: get it from {lacking.get}")
+        yield indented(f"missing {lacking.name}, to get it: {lacking.get}")
     yield heading("\nsets")
     for name, spec in content.sets.items():
         values = {**spec.options, **spec.settings}
@@ -70,7 +70,7 @@ def experiment_result(result: ExperimentResult) -> Iterator[Any]:
     else:
         yield table(HEADS, rows_of(result.lines, several_models=len(result.models) > 1))
     for lacking in result.missing:
-        yield f"missing {lacking.name}: get it from {lacking.get}"
+        yield f"missing {lacking.name}, to get it: {lacking.get}"
     if result.not_at_hand:
         yield f"not at hand: {result.not_at_hand}"
     for sentence in result.differs:

@@ -181,7 +181,7 @@ def test_a_missing_set_leaves_its_lines_and_says_where_to_get_it(server, capsys)
     assert command(["experiment", "run", "mine.yaml", "--lm", lm(server)]) == 0
     out = capsys.readouterr().out
     assert "not run: other is missing" in out
-    assert "missing other: get it from the authors" in out
+    assert "missing other, to get it: the authors" in out
     result = experiment("mine.yaml", lm=lm(server))
     assert lines(result)["longer, other", "accuracy"].ours is None
     assert lines(result)["longer, pairs", "accuracy"].ours is not None
@@ -222,7 +222,7 @@ runs:
 def test_an_experiment_without_any_set_is_an_error(capsys):
     Path("mine.yaml").write_text(FILE.replace("cases: pairs.jsonl", "cases: no.jsonl, fetch: the authors"))
     assert command(["experiment", "run", "mine.yaml"]) == 3
-    assert "no set is on this machine. pairs: get it from the authors" in capsys.readouterr().err
+    assert "no set is on this machine. pairs, to get it: the authors" in capsys.readouterr().err
     assert not Path("runs").exists()
     Path("mine.yaml").write_text(FILE.replace("cases: pairs.jsonl", "cases: autoh"))
     with pytest.raises(DataError, match="Did you mean 'autoj'"):
