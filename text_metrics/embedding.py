@@ -1,4 +1,4 @@
-"""Text measures by pretrained models: BERTScore, BARTScore, perplexity. The one module that imports torch.
+"""Text measures by pretrained models: BERTScore and BARTScore. The one module that imports torch.
 
     BERTScore  (Zhang et al. 2020, arXiv 1904.09675): every token is matched with the most similar token of the other
                text by the cosine of their contextual embeddings; precision is the mean over the generated text's
@@ -20,10 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engines.quick_digest import quick_digest
+from ..engines.weights import reach_hub
 from ..errors import DeclarationError, ModelError, install_hint
 
 Floats = NDArray[np.float64]
 Texts = Sequence[str]
+NO_HUB = "the Hugging Face hub does not answer, and its folder on this machine has no such model"
 FEWEST_TOKENS = 512  # what a model without a stated limit is taken to read
 
 
@@ -131,46 +133,6 @@ class BartScore:
         return scores
 
 
-class TextPerplexity:
-    """The perplexity of texts under a causal LM: exp of the mean negative log-probability of their tokens, from 1 on.
-
-    A text's first token counts where a context, or a token that the tokenizer puts before every text, is before it. A
-    text without a token that counts has NaN.
-
-    Args:
-        model: a causal LM, such as "gpt2".
-
-    Raises:
-        DeclarationError: torch or transformers is not installed.
-        ModelError: the model cannot be loaded.
-    """
-
-    def __init__(self, model: str) -> None:
-        self._reader = _load("perplexity", model, "AutoModelForCausalLM")
-        self.cut = 0
-        self.signature = f"perplexity|{self._reader.name}|{self._reader.version}"
-
-    def __call__(self, contexts: Texts, texts: Texts) -> Floats:
-        """The perplexity of each text after its context, (n,); the end of what is too long for the model is cut."""
-        return np.array([self._one(before, text) for before, text in zip(contexts, texts, strict=True)])
-
-    def _one(self, before: str, text: str) -> float:
-        import torch
-
-        reader = self._reader
-        start = reader.tokenizer(before)["input_ids"] if before.strip() else reader.tokenizer("")["input_ids"]
-        target = reader.tokenizer(text, add_special_tokens=False)["input_ids"]
-        tokens = [*start, *target][: reader.most_tokens]
-        first = max(len(start), 1)
-        if len(tokens) <= first:
-            return float("nan")
-        ids = torch.tensor([tokens], device=reader.network.device)
-        with torch.inference_mode():
-            logs = torch.log_softmax(reader.network(input_ids=ids).logits[0, :-1].double(), dim=-1)
-        chosen = logs.gather(-1, ids[0, 1:].unsqueeze(-1)).squeeze(-1)[first - 1 :]
-        return float(torch.exp(-chosen.mean()))
-
-
 _loading = Lock()
 
 
@@ -180,10 +142,10 @@ def loaded_bert_score(model: str, layer: int | None) -> BertScore:
         return _bert_score(model, layer)
 
 
-def loaded_perplexity(model: str) -> TextPerplexity:
+def loaded_bart_score(model: str) -> BartScore:
     """The metric of this model, loaded once in a process."""
     with _loading:
-        return _perplexity(model)
+        return _bart_score(model)
 
 
 @lru_cache(maxsize=2)
@@ -192,8 +154,8 @@ def _bert_score(model: str, layer: int | None) -> BertScore:
 
 
 @lru_cache(maxsize=2)
-def _perplexity(model: str) -> TextPerplexity:
-    return TextPerplexity(model)
+def _bart_score(model: str) -> BartScore:
+    return BartScore(model)
 
 
 def model_identity(model: str) -> str:
@@ -237,12 +199,16 @@ def _load(measure: str, model: str, kind: str) -> _Reader:
 
     path = Path(model)
     gguf = path.suffix == ".gguf"
-    place, options = (str(path.parent), {"gguf_file": path.name}) if gguf else (model, {})
+    place: str = str(path.parent) if gguf else model
+    options: dict[str, Any] = {"gguf_file": path.name} if gguf else {}
+    offline = not (gguf or path.exists() or path.is_absolute()) and _without_hub()
+    if offline:
+        options["local_files_only"] = True
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(place, **options)
         network = getattr(transformers, kind).from_pretrained(place, **options)
     except (OSError, ValueError, ImportError) as error:  # ImportError: gguf or accelerate, for a .gguf file
-        reason = str(error).strip().split("\n")[0]
+        reason = NO_HUB if offline else str(error).strip().split("\n")[0]
         raise ModelError(
             f"{measure}: {model!r} cannot be loaded ({reason}). Give a Hugging Face name, a folder or a .gguf file."
         ) from None
@@ -254,6 +220,14 @@ def _load(measure: str, model: str, kind: str) -> _Reader:
     network = network.eval().to("cuda" if torch.cuda.is_available() else "cpu")
     name = path.name if path.exists() else model
     return _Reader(name, f"transformers {transformers.__version__}", tokenizer, network, int(most))
+
+
+def _without_hub() -> bool:
+    try:
+        reach_hub()
+    except OSError:
+        return True
+    return False
 
 
 def _batches(left: Texts, right: Texts, size: int) -> Iterator[list[int]]:

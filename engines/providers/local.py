@@ -55,7 +55,7 @@ class LocalEngine(Engine):
     def connect(self, model: ModelString, *, trusted: bool) -> "Transport":
         from ..lm import Transport
 
-        path = _file(model) if model.model.endswith(".gguf") else get_weights(model.model)
+        path = weights_file(model)
         server = serve(path)
         engine, wire_model = openai_engine(server.url, server.key, LOCAL_TIMEOUT), f"endpoint/{model.model}"
         return Transport(
@@ -72,6 +72,15 @@ class LocalEngine(Engine):
         """Fetch the weights."""
         if not model.model.endswith(".gguf"):
             get_weights(model.model, progress=progress)
+
+
+def weights_file(model: ModelString) -> Path:
+    """The weights of a local model, fetched when they are not in the store yet.
+
+    Raises:
+        ModelError: no such model or file, or no source gave it.
+    """
+    return _file(model) if model.model.endswith(".gguf") else get_weights(model.model)
 
 
 def _file(model: ModelString) -> Path:

@@ -11,7 +11,7 @@ from dicast.catalog import read
 from dicast.cli import run as command
 from dicast.data import Case, Verdict
 from dicast.data.rows import FieldError, row_to_case
-from dicast.errors import DeclarationError
+from dicast.errors import DeclarationError, ModelError
 from dicast.judging import build
 from dicast.text_metrics.overlap import bleu, rouge
 
@@ -69,14 +69,14 @@ def test_the_text_that_shares_more_wins_a_pair(name: str) -> None:
     assert verdict.usage.calls == 0
 
 
-@pytest.mark.parametrize("name", [*OVERLAP, "bertscore"])
+@pytest.mark.parametrize("name", [*OVERLAP, "bertscore", "bartscore"])
 def test_a_case_without_a_reference_is_refused(name: str) -> None:
-    settings = {"model": "no/such"} if name == "bertscore" else {}
+    settings = {"model": "no/such"} if name not in OVERLAP else {}
     with pytest.raises(DeclarationError, match="needs torch|case 't' has no reference. Give rows with `reference`"):
         judged(name, TEXT.model_copy(update={"references": ()}), **settings)
 
 
-@pytest.mark.parametrize("name", ["bertscore", "perplexity"])
+@pytest.mark.parametrize("name", ["bertscore", "bartscore"])
 def test_a_metric_by_a_model_asks_for_the_model(name: str) -> None:
     with pytest.raises(DeclarationError, match=rf"judge '{name}': it has no model. Give --set model=NAME"):
         judged(name, TEXT)
@@ -88,7 +88,16 @@ def test_the_model_of_a_metric_is_part_of_the_identity(tmp_path: Path) -> None:
     first = build("perplexity", model=str(file)).resolved_models()
     file.write_bytes(b"GGUG")
     assert first != build("perplexity", model=str(file)).resolved_models()
-    assert build("perplexity", model="gpt2").resolved_models() == {"metric": "gpt2"}
+    assert build("bertscore", model="gpt2").resolved_models() == {"metric": "gpt2"}
+    small = build("perplexity").resolved_models()["metric"]
+    assert small.startswith("local/smollm2-135m-")
+    assert build("perplexity", model="smollm2-135m").resolved_models() == {"metric": small}
+
+
+@pytest.mark.parametrize("model", ["gpt2", "local/gpt2", "no/such.gguf"])
+def test_perplexity_needs_a_local_model(model: str) -> None:
+    with pytest.raises(ModelError, match=r"no such (local model|file)"):
+        judged("perplexity", TEXT, model=model)
 
 
 # rows, cases, sets

@@ -40,7 +40,11 @@ REVIEWER = Reviewer(
 )
 PERSONA = Persona(features={"education": "school", "religion": "none", "age": "30"}, text="A cook.")
 PREFERENCE = Preference(text="no meat")
-NEED_A_MODEL = {"bertscore", "perplexity"}  # of transformers: tested in tests/programs/test_reference_metrics.py
+NEED_A_MODEL = {
+    "bertscore",
+    "bartscore",
+    "perplexity",
+}  # see tests/text_metrics
 # What a program takes, in the words of its `inputs`, and a profile of that kind.
 PROFILES: dict[str, Profile] = {"a persona": PERSONA, "a profile": PREFERENCE, "a reviewer's": REVIEWER}
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+import dicast
 from dicast import catalog
 from dicast.data import Case, Finding, Judged
 from dicast.errors import DeclarationError, ModelError
@@ -472,3 +473,25 @@ def test_a_gguf_file_can_be_the_model(network, small_model):
     same, other = scorer(["A dull film."] * 2, ["A dull film.", "The dog ran fast."])["bertscore_f1"]
     assert same == pytest.approx(1, abs=1e-5)
     assert other < 0.9
+
+
+@pytest.mark.parametrize("use", ["all", "first"])
+def test_the_judges_score_with_the_reference_that_fits_best(bert, bart, use):
+    ours, references = texts(1, n=1)[0], texts(2, n=3)
+    case = Case(id="1", query="", candidates=[{"text": ours}], references=references)
+    read = references if use == "all" else references[:1]
+    by_bert = bert_score_of(bert, 2)([ours] * len(read), read)["bertscore_f1"]
+    assert dicast.judge("bertscore", model=bert, layer=2, use=use)(case).scores == pytest.approx([by_bert.max()])
+    by_bart = bart_score_of(bart)([ours] * len(read), read)
+    for direction in ("f1", "precision", "recall"):
+        judge = dicast.judge("bartscore", model=bart, direction=direction, use=use)
+        assert judge(case).scores == pytest.approx([by_bart[f"bartscore_{direction}"].max()])
+
+
+def test_a_name_of_the_hub_fails_at_once_where_the_hub_does_not_answer(network, monkeypatch):
+    def no_hub() -> None:
+        raise OSError("no route")
+
+    monkeypatch.setattr("dicast.text_metrics.embedding.reach_hub", no_hub)
+    with pytest.raises(ModelError, match=r"'no/such-model' cannot be loaded \(the Hugging Face hub does not answer"):
+        bert_score_of("no/such-model")
