@@ -83,8 +83,14 @@ def find_experiment(name: str | Path) -> Experiment:
 
 
 def read_experiment(path: Path) -> Experiment:
-    """The experiment of a user's file; raises DeclarationError for what is not one."""
+    """The experiment of a user's file.
+
+    Raises:
+        DeclarationError: the file declares none, or another than dicast's of the same name, whose folder it would take.
+    """
     text = read_text(path, f"experiment {path}", error=DeclarationError)
+    if any(shipped.stem == path.stem and shipped.read_text("utf-8") != text for shipped in _shipped()):
+        raise DeclarationError(f"experiment {path}: dicast has its own {path.stem!r}. Give your file another name.")
     return _experiment(path.stem, text, path)
 
 

@@ -106,6 +106,15 @@ def test_an_unknown_experiment_names_a_near_one():
         find_experiment("fennec-tabel-3")
 
 
+def test_a_changed_copy_of_an_experiment_of_dicast_needs_another_name(tmp_path):
+    text = find_experiment("fennec-table-3").text
+    for name in ("fennec-table-3.yaml", "mine.yaml"):
+        (tmp_path / name).write_text(text + "# mine\n", encoding="utf-8")
+    with pytest.raises(DeclarationError, match="dicast has its own 'fennec-table-3'. Give your file another name."):
+        find_experiment(tmp_path / "fennec-table-3.yaml")
+    assert find_experiment(tmp_path / "mine.yaml").name == "mine"
+
+
 def test_every_experiment_of_dicast_says_paper_place_source_and_what_differs():
     for experiment in shipped_experiments():
         content = experiment.content
