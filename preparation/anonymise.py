@@ -27,7 +27,7 @@ MOST_IN_DOUBT = 20  # words of one question; more wait for the next round
     calls="1 a text, and 1 or 2 more where words look like names",
 )
 class Anonymise(Preparation):
-    """Replaces the names in each text and in the comments on it.
+    """Replaces the names in each text, in the comments on it, and in the query or premise that it answers.
 
     `meta["anonymised"]` holds how many names of each kind were `replaced`, summed over the different texts, and the
     `suspects`: words left that still look like names. Calls: 1 a text, and 1 a round where words look like names.

@@ -2,14 +2,16 @@
 
 Texts are those of the candidates and of the reviewer's history; comments go with their text. Equal texts of a case
 become equal texts, so that a text to judge is still found when it stands in the history. The reviewer's own review of
-a single text (`meta["review"]`) is a comment on that text.
+a single text (`meta["review"]`) is a comment on that text, and so is the query or premise that a text answers; what a
+pair answers is a comment on the first text, and then on the second.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from typing import Any, ClassVar
 
-from ..data import Case, Reviewer
+from ..data import Case, Comparison, Review, Reviewer
 from ..judging.hparam import HParam
 from ..judging.module_base import StagedModule
 
@@ -56,15 +58,22 @@ class Chain(Preparation):
 
 def texts_of(case: Case) -> dict[str, list[str]]:
     """Every different text of the case, each with the comments on it."""
-    texts: dict[str, list[str]] = {candidate.text: [] for candidate in case.candidates}
-    if written := _own_review(case):
-        texts[case.candidates[0].text].append(written)
+    texts: dict[str, list[str]] = {}
+    for said, comments in _said(case):
+        for text in said:
+            texts.setdefault(text, []).extend(comments)
+    return texts
+
+
+def _said(case: Case) -> Iterator[tuple[list[str], list[str]]]:
+    """Texts that are judged together, or were, and the comments on all of them."""
+    comments = [*filter(None, (_own_review(case), case.query))]
+    yield [candidate.text for candidate in case.candidates], comments
     if isinstance(case.profile, Reviewer):
         for review in case.profile.reviews:
-            texts.setdefault(review.text, []).append(review.comment)
+            yield [review.text], [review.comment, *filter(None, (review.query,))]
         for comparison in case.profile.comparisons:
-            texts |= {text: texts.get(text, []) for text in (comparison.response_a, comparison.response_b)}
-    return texts
+            yield [comparison.response_a, comparison.response_b], [*filter(None, (comparison.query,))]
 
 
 def rewritten(
@@ -79,23 +88,30 @@ def rewritten(
         text: an old text -> the new one.
         comment: an old text and a comment on it -> the new comment.
     """
+
+    def asked(query: str | None, *texts: str) -> str | None:
+        return reduce(lambda said, of: comment(of, said), texts, query) if query else query
+
+    def review_of(old: Review) -> Review:
+        said = {"comment": comment(old.text, old.comment), "query": asked(old.query, old.text)}
+        return old.model_copy(update={"text": text(old.text), **said})
+
+    def comparison_of(old: Comparison) -> Comparison:
+        first, second = old.response_a, old.response_b
+        said = {"query": asked(old.query, first, second)}
+        return old.model_copy(update={"response_a": text(first), "response_b": text(second), **said})
+
     candidates = tuple(candidate.model_copy(update={"text": text(candidate.text)}) for candidate in case.candidates)
+    query = asked(case.query, *(candidate.text for candidate in case.candidates))
     profile = case.profile
     if isinstance(profile, Reviewer):
-        reviews = tuple(
-            review.model_copy(update={"text": text(review.text), "comment": comment(review.text, review.comment)})
-            for review in profile.reviews
-        )
-        comparisons = tuple(
-            comparison.model_copy(
-                update={"response_a": text(comparison.response_a), "response_b": text(comparison.response_b)}
-            )
-            for comparison in profile.comparisons
-        )
-        profile = profile.model_copy(update={"reviews": reviews, "comparisons": comparisons})
+        reviews, comparisons = map(review_of, profile.reviews), map(comparison_of, profile.comparisons)
+        profile = profile.model_copy(update={"reviews": tuple(reviews), "comparisons": tuple(comparisons)})
     if written := _own_review(case):
         meta = {"review": comment(case.candidates[0].text, written)} | meta
-    return case.model_copy(update={"candidates": candidates, "profile": profile, "meta": case.meta | meta})
+    return case.model_copy(
+        update={"query": query, "candidates": candidates, "profile": profile, "meta": case.meta | meta}
+    )
 
 
 def _own_review(case: Case) -> str:

@@ -4,9 +4,11 @@ The factorisation is scikit-surprise's, imported here alone.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, Self
 
-from ..data import Case, Finding, Reviewer, Verdict
+from ..data import Case, Finding, Reviewer, Verdict, read_cases
+from ..data.readers import file_digest
 from ..errors import DeclarationError, install_hint
 from ..judging.hparam import HParam
 from ..judging.judge import FittedJudge, verdict_of
@@ -28,20 +30,27 @@ class MatrixFactorisation(FittedJudge):
     Args:
         factors: dimensions of the reviewers' and the texts' vectors.
         seed: of their first values.
+        histories: a file of cases whose histories it is fitted to as well, such as those of other reviewers; labels
+            are not read, and the file's digest is part of a run's identity.
     """
 
     name = "matrix-factorisation"
 
-    def __init__(self, *, factors: int = 10, seed: int = 0) -> None:
+    def __init__(self, *, factors: int = 10, seed: int = 0, histories: str = "") -> None:
         super().__init__()
         self.factors = HParam(factors, range(1, 201), search=(5, 10))
         self.seed = HParam(seed, range(2**32), search=())
+        self.histories = HParam(histories, search=(), implied=True)
         self.model: Any = None
+
+    def resolved_models(self) -> dict[str, str]:
+        path = Path(self.histories.value).expanduser()
+        return {"histories": file_digest(path)} if self.histories.value and path.is_file() else {}
 
     def fit(self, cases: Iterable[Case]) -> Self:
         known = [(case.profile, case.candidates) for case in cases if isinstance(case.profile, Reviewer)]
         judged = {(reviewer.id, candidate.text) for reviewer, candidates in known for candidate in candidates}
-        reviewers = [reviewer for reviewer, _ in known]
+        reviewers = [*self._further(), *(reviewer for reviewer, _ in known)]
         ratings = {(reviewer.id, review.text): review.score for reviewer in reviewers for review in reviewer.reviews}
         ratings = {key: score for key, score in ratings.items() if key not in judged}
         if not ratings:
@@ -51,6 +60,13 @@ class MatrixFactorisation(FittedJudge):
             raise DeclarationError(f"judge 'matrix-factorisation': histories on several scales, {sorted(scales)}.")
         self.model = fit_ratings(ratings, scales.pop(), factors=self.factors.value, seed=self.seed.value)
         return self
+
+    def _further(self) -> list[Reviewer]:
+        """The reviewers of the file of further histories; raises DataError for a file that cannot be read."""
+        if not self.histories.value:
+            return []
+        cases = read_cases(Path(self.histories.value).expanduser())
+        return [case.profile for case in cases if isinstance(case.profile, Reviewer)]
 
     def assess(self, case: Case) -> Verdict:
         if self.model is None:

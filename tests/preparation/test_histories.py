@@ -141,9 +141,19 @@ def test_choices_lose_both_and_neither_and_keep_histories_of_their_aspect():
         assert case.query.startswith("Premise ")
         assert case.label.value == told[case.profile.id, case.candidates[0].text, case.aspect] in ("a", "b")
         assert earlier.label == told[case.profile.id, earlier.response_a, case.aspect]
+        assert earlier.aspect == case.aspect
+        assert earlier.query.startswith("Premise ")
     assert set(run.built.parts) == {
         f"{split} ({aspect})" for split in ("train", "validation") for aspect in ("ending", "interestingness")
     }
+
+
+def test_earlier_reviews_keep_their_premise_and_aspect():
+    rows = [row | {"query": f"Premise of {row['text']}", "aspect": "ending"} for row in flat_reviews()]
+    _, cases = prepared(rows)
+    earlier = [review for case in cases for review in case.profile.reviews]
+    assert earlier
+    assert all((review.query, review.aspect) == (f"Premise of {review.text}", "ending") for review in earlier)
 
 
 def test_a_text_judged_again_and_a_row_without_a_score_are_counted():

@@ -241,13 +241,23 @@ def test_the_reviewer_s_own_review_of_the_text_takes_the_names_of_the_text():
     assert result.meta["review"] == "Howell leaves Bruges too late."
 
 
-def test_the_query_and_the_aspect_of_the_history_stay():
-    past = REVIEWER.reviews[0].model_copy(update={"query": "A premise.", "aspect": "ending"})
-    choice = REVIEWER.comparisons[0].model_copy(update={"query": "Another.", "aspect": "surprise"})
-    case = single(STORY, profile=Reviewer(id="r", reviews=(past,), comparisons=(choice,)))
-    result, _ = prepared(case, names_of(Ghent="place Bruges"), rounds=0)
-    assert (result.profile.reviews[0].query, result.profile.reviews[0].aspect) == ("A premise.", "ending")
-    assert (result.profile.comparisons[0].query, result.profile.comparisons[0].aspect) == ("Another.", "surprise")
+def test_queries_and_premises_take_the_names_of_their_texts():
+    past = REVIEWER.reviews[0].model_copy(update={"query": "Write of Jackson Marshall.", "aspect": "ending"})
+    choice = REVIEWER.comparisons[0].model_copy(update={"query": "Marshall and Ava in Ghent.", "aspect": "surprise"})
+    profile = REVIEWER.model_copy(update={"reviews": (past,), "comparisons": (choice,)})
+    answer = names_of(Jackson_Marshall="person Peter Howell", Ava="person Lily", Ghent="place Bruges")
+    case = single(STORY, profile=profile).model_copy(update={"query": "A story of Marshall in Ghent, by the sea."})
+    result, _ = prepared(case, answer, rounds=0)
+    assert result.query == "A story of Howell in Bruges, by the sea."
+    (review,), (comparison,) = result.profile.reviews, result.profile.comparisons
+    assert (review.query, review.aspect) == ("Write of Peter Howell.", "ending")
+    assert (comparison.query, comparison.aspect) == ("Howell and Lily in Bruges.", "surprise")
+
+
+def test_a_premise_that_names_the_person_of_one_text_is_not_left_as_it_was():
+    case = Case(id="p", query="Ava meets Bob.", candidates=[{"text": "Ava sings."}, {"text": "Bob sings."}])
+    result, _ = prepared(case, names_of(Ava="person Lily", Bob="person Tim"), rounds=0)
+    assert result.query == "Lily meets Tim."
 
 
 def test_suspects_are_asked_for_twice_and_what_stays_unknown_is_recorded():

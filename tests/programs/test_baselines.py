@@ -215,6 +215,41 @@ def test_matrix_factorisation_is_never_fitted_to_what_is_judged() -> None:
     assert [judge(case).scores for case in leaking] == scores
 
 
+def test_matrix_factorisation_learns_from_the_histories_of_another_file(tmp_path: Path) -> None:
+    pytest.importorskip("surprise")
+    cases = rated_cases()
+    file = tmp_path / "others.jsonl"
+    file.write_text("".join(case.model_dump_json() + "\n" for case in cases[5:]))
+    judge = build("matrix-factorisation", histories=str(file)).fit(cases[:5])
+    together = build("matrix-factorisation").fit([*cases[5:], *cases[:5]])
+    alone = build("matrix-factorisation").fit(cases[:5])
+    assert [judge(case).scores for case in cases[:5]] == [together(case).scores for case in cases[:5]]
+    assert [judge(case).scores for case in cases[:5]] != [alone(case).scores for case in cases[:5]]
+
+
+def test_the_digest_of_the_further_histories_is_part_of_the_identity(tmp_path: Path) -> None:
+    file = tmp_path / "others.jsonl"
+    file.write_text("{}")
+    first = build("matrix-factorisation", histories=str(file)).resolved_models()
+    file.write_text("{ }")
+    assert first != build("matrix-factorisation", histories=str(file)).resolved_models()
+    assert build("matrix-factorisation").resolved_models() == {}
+
+
+def test_what_is_judged_is_not_learned_from_another_file(tmp_path: Path) -> None:
+    pytest.importorskip("surprise")
+    cases = rated_cases()
+    scores = [build("matrix-factorisation").fit(cases)(case).scores for case in cases]
+    leaks = []
+    for case in cases:
+        seen = [Review(text=candidate.text, score=10) for candidate in case.candidates]
+        leaks.append(case.model_copy(update={"profile": case.profile.model_copy(update={"reviews": tuple(seen)})}))
+    file = tmp_path / "leaks.jsonl"
+    file.write_text("".join(case.model_dump_json() + "\n" for case in leaks))
+    judge = build("matrix-factorisation", histories=str(file)).fit(cases)
+    assert [judge(case).scores for case in cases] == scores
+
+
 def test_matrix_factorisation_does_not_read_labels() -> None:
     pytest.importorskip("surprise")
     cases = rated_cases()
