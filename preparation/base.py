@@ -89,20 +89,20 @@ def rewritten(
         comment: an old text and a comment on it -> the new comment.
     """
 
-    def asked(query: str | None, *texts: str) -> str | None:
+    def names_replaced(query: str | None, *texts: str) -> str | None:
         return reduce(lambda said, of: comment(of, said), texts, query) if query else query
 
     def review_of(old: Review) -> Review:
-        said = {"comment": comment(old.text, old.comment), "query": asked(old.query, old.text)}
+        said = {"comment": comment(old.text, old.comment), "query": names_replaced(old.query, old.text)}
         return old.model_copy(update={"text": text(old.text), **said})
 
     def comparison_of(old: Comparison) -> Comparison:
         first, second = old.response_a, old.response_b
-        said = {"query": asked(old.query, first, second)}
+        said = {"query": names_replaced(old.query, first, second)}
         return old.model_copy(update={"response_a": text(first), "response_b": text(second), **said})
 
     candidates = tuple(candidate.model_copy(update={"text": text(candidate.text)}) for candidate in case.candidates)
-    query = asked(case.query, *(candidate.text for candidate in case.candidates))
+    query = names_replaced(case.query, *(candidate.text for candidate in case.candidates))
     profile = case.profile
     if isinstance(profile, Reviewer):
         reviews, comparisons = map(review_of, profile.reviews), map(comparison_of, profile.comparisons)
