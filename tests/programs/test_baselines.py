@@ -243,6 +243,7 @@ def test_what_is_judged_is_not_learned_from_another_file(tmp_path: Path) -> None
     leaks = []
     for case in cases:
         seen = [Review(text=candidate.text, score=10) for candidate in case.candidates]
+        assert isinstance(case.profile, Reviewer)
         leaks.append(case.model_copy(update={"profile": case.profile.model_copy(update={"reviews": tuple(seen)})}))
     file = tmp_path / "leaks.jsonl"
     file.write_text("".join(case.model_dump_json() + "\n" for case in leaks))
