@@ -34,6 +34,7 @@ from .preflight import (
 )
 from .prepared_cases import Failures, PreparedCases, PreparedLine
 from .progress import SILENT, Progress
+from .set_task import task_notice
 
 Status = Literal["complete", "stopped", "budget", "failures"]
 
@@ -149,6 +150,8 @@ def prepare(
             return as_failure(error, f"preparation {pipeline.name!r}")
 
     prepare_models(program, progress=progress)
+    if notice := task_notice(unread):
+        progress.notice(notice)
     failures, bad_rows = Failures(file.rejects), Rejects(path.with_suffix(".bad_rows.jsonl"))
     with file.locked(), bad_rows:
         source = stored(unread, path.with_suffix(""))

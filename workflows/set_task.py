@@ -24,10 +24,18 @@ def with_task(
     name = cases.task if isinstance(cases, CaseSource) else None
     if not isinstance(cases, CaseSource) or name is None or not _can_take(judge, name):
         return judge
-    notice(f"task: {name}, as the texts of {cases.source} are; --set task=NAME asks about another.")
+    notice(f"task: {name}, as the texts of {cases.source} are; the parameter task asks about another.")
     if isinstance(judge, JudgeSpec):
         return replace(judge, settings={**judge.settings, "task": name})
     return replace(judge, judge=judge.judge.deepcopy().set(task=name))
+
+
+def task_notice(cases: CaseSource | StoredRows) -> str:
+    """Which task to give a judge of cases that are prepared from a public set: their file does not name it."""
+    name = cases.task if isinstance(cases, CaseSource) else None
+    if not isinstance(cases, CaseSource) or name in (None, DEFAULT_TASK):
+        return ""
+    return f"task: judges of {cases.source} ask about {name!r}; give those of the new file --set task={name}."
 
 
 def _can_take(judge: JudgeSpec | BuiltJudge, name: str) -> bool:

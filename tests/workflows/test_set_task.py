@@ -65,7 +65,7 @@ def test_a_set_of_stories_is_judged_as_stories(judge, sets: Path) -> None:
     assert task("story").wording in prompt
     assert f"overall: {task('story').aspects['overall'].meaning}" in prompt
     assert settings["task"] == "story"
-    assert "task: story, as the texts of openmeva are; --set task=NAME asks about another." in notices
+    assert "task: story, as the texts of openmeva are; the parameter task asks about another." in notices
 
 
 @pytest.mark.parametrize(
@@ -101,6 +101,14 @@ def test_a_user_s_own_file_brings_no_task(sets: Path) -> None:
     Path("own.jsonl").write_text('{"id": "1", "query": "q", "response": "r", "score": 3}\n')
     assert CaseSource("own.jsonl").task is None
     assert CaseSource("openmeva", root=sets).task == "story"
+
+
+def test_a_preparation_says_which_task_its_cases_need(sets: Path) -> None:
+    file, notices = sets / "openmeva_roc" / "test.jsonl", Notices()
+    other = STORY | {"id": "openmeva_roc/1/t", "text": "It rained.", "scores": {"overall": 1.0}}
+    file.write_text(json.dumps(STORY) + "\n" + json.dumps(other) + "\n")
+    dicast.prepare("pairs", CaseSource("openmeva", root=sets), out="pairs.jsonl", progress=notices, settings={"n": 1})
+    assert "task: judges of openmeva ask about 'story'; give those of the new file --set task=story." in notices.lines
 
 
 def test_the_signature_line_of_a_run_shows_the_task(sets: Path, capsys: pytest.CaptureFixture[str]) -> None:
