@@ -93,8 +93,10 @@ ROWS: dict[str, str] = {
     "summeval-rouge-l": f"--judge rouge-l {REFERENCE}",
     "summeval-bleu": f"--judge bleu {REFERENCE}",
     "summeval-bertscore": f"--judge bertscore {REFERENCE} --set model=roberta-large --set layer=17",
+    "summeval-bartscore": f"--judge bartscore {REFERENCE} --set model=facebook/bart-large-cnn",
     "summeval-perplexity": "--judge perplexity --cases summeval --aspect fluency --limit 48 --seed 1",
     "openmeva-perplexity": "--judge perplexity --cases openmeva",
+    "pandalm-mt-bench": f"--judge mt-bench {PAIR}",
     "pandalm-longer": f"--judge longer {PAIR}",
     "pandalm-majority": f"--judge majority {PAIR}",
 }  # fmt: skip

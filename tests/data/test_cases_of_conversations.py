@@ -196,9 +196,9 @@ def test_a_conversation_ends_with_the_user() -> None:
     ("turns", "told"),
     [
         ([{"role": "robot", "content": "x"}, TURNS[-1]], "field 'role' is \"robot\""),
-        ([{"role": "user", "content": None}, TURNS[-1]], "field 'text'"),
-        ([{"role": "user"}, TURNS[-1]], "field 'text'"),
-        ([{"role": "user", "content": [{"type": "text", "text": "x"}]}, TURNS[-1]], "field 'text'"),
+        ([{"role": "user", "content": None}, TURNS[-1]], "field 'content' is"),
+        ([{"role": "user"}, TURNS[-1]], "field 'content' is"),
+        ([{"role": "user", "content": [{"type": "text", "text": "x"}]}, TURNS[-1]], "field 'content' is"),
     ],
 )
 def test_a_turn_that_cannot_be_used_is_named(turns: Any, told: str) -> None:
