@@ -1,7 +1,7 @@
 """One experiment of each paper on a few cases, stopped once in the middle: the tables of docs/results/experiments.md.
 
     python benchmarks/experiments.py --out runs/experiments            # all; about an hour on two cores
-    python benchmarks/experiments.py --only fennec-table-2
+    python benchmarks/experiments.py --only fennec
     python benchmarks/experiments.py --report                          # the Markdown of what is there; nothing is run
 
 Each experiment is started, gets a Ctrl-C (SIGINT) after some verdicts, is continued by the same command, and is
@@ -30,7 +30,7 @@ from dicast.pages.experiment_page import command_of
 from dicast.pages.experiment_table import HEADS, rows_of
 
 STOPS: dict[str, tuple[str, int]] = {  # arguments, and verdicts before the Ctrl-C
-    "fennec-table-2": ("--only pandalm --limit 2 --seed 1", 1),
+    "benchmarks/fennec-two-branches.yaml": ("--limit 2 --seed 1", 1),  # Table 2 with fewer branches
     "pref-table-1": ("--limit 2 --seed 1", 1),
     "perse-table-2": ("--limit 3 --seed 1 --cases perse-mpst-full=perse-mpst", 4),
     "persona-table-2": ("--only prism --limit 20 --seed 1", 10),
@@ -65,12 +65,12 @@ def main() -> int:
     parser.add_argument("--only", default="", help="experiments whose name begins so")
     parser.add_argument("--report", action="store_true", help="print the Markdown of what is there; run nothing")
     options = parser.parse_args()
-    names = [name for name in STOPS if name.startswith(options.only)]
-    for name in names:
+    folders = {name: options.out / Path(name).stem for name in STOPS if Path(name).stem.startswith(options.only)}
+    for name, folder in folders.items():
         if not options.report:
-            stopped = run(name, options.lm, options.out / name)
-            (options.out / name / "stop.json").write_text(stopped.model_dump_json(indent=1) + "\n", encoding="utf-8")
-    print("\n\n".join(section(options.out / name) for name in names if (options.out / name / "stop.json").is_file()))
+            stopped = run(name, options.lm, folder)
+            (folder / "stop.json").write_text(stopped.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    print("\n\n".join(section(folder) for folder in folders.values() if (folder / "stop.json").is_file()))
     return 0
 
 
