@@ -108,7 +108,7 @@ def _word(question: Question, name: str, value: Any) -> Any:
 
 
 def _score(levels: Levels, token: Any) -> Any:
-    """The score that a token stands for: the digits of format 1 counted ten levels from 0, fewer from 1."""
+    """The score that a token means: the digits of format 1 counted ten levels from 0, fewer from 1."""
     if levels.is_yes_no or levels.decision is None:
         return levels.written(token)
     count = len(levels.decision.criteria())

@@ -1,7 +1,7 @@
 """A preparation: a `dspy.Module` from a Case to the Case that is judged in its place.
 
 Texts are those of the candidates and of the reviewer's history; comments go with their text. Equal texts of a case
-become equal texts, so that a text to judge is still found when it stands in the history. The reviewer's own review of
+become equal texts, so that a text to judge is still found in the history. The reviewer's own review of
 a single text (`meta["review"]`) is a comment on that text, and so is the query or premise that a text answers; what a
 pair answers is a comment on the first text, and then on the second.
 """

@@ -1,4 +1,4 @@
-"""Which of two texts one person would prefer, or wrote, told by who they are (arXiv 2406.11657, section 3).
+"""Which of two texts one person would prefer, or wrote, given who they are (arXiv 2406.11657, section 3).
 
 Each question is asked in three settings: the choice alone; with a certainty 1..100 that the model states, on a scale of
 five bands of evidence; with a tie allowed. Where nothing is known of the person, an impartial question is asked that
