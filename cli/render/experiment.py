@@ -15,7 +15,7 @@ def overview_lines(row: Overview) -> Iterator[str]:
     """Where an experiment is printed, and its sets."""
     at_hand = f"sets: {', '.join(row.at_hand)}" if row.at_hand else "no set at hand"
     missing = f"; missing: {', '.join(lacking.name for lacking in row.missing)}" if row.missing else ""
-    yield f"{row.place or 'an experiment of yours'}; {row.cells:,} cells; {at_hand}{missing}"
+    yield f"{row.place or 'an experiment of yours'}; {row.cells:,} cell{'s' * (row.cells != 1)}; {at_hand}{missing}"
 
 
 def experiment(experiment: Experiment, row: Overview) -> Iterator[Any]:
