@@ -145,6 +145,9 @@ class Verdict(Record):
         default=None, description="the probability that the verdict is right; calibrated where a head is fitted"
     )
     findings: tuple[Finding, ...] = Field(default=(), description="the evidence")
+    measured: dict[ModelText, tuple[ScoreNumber, ...]] = Field(
+        default_factory=dict, description="further evidence by name, one number per candidate (docs/evidence.md)"
+    )
     rationale: ModelText = Field(default="", description="the judge's reason in words")
     notes: tuple[ModelText, ...] = Field(
         default=(), description="what a reader must know of a scored verdict, such as what a cap on words cut away"
@@ -181,6 +184,7 @@ class Verdict(Record):
             for finding in self.findings
         ]
         rows = [(name, value) for name, value in values.items() if value not in (None, "")]
+        evidence += [(name, ", ".join(f"{number:.3g}" for number in row)) for name, row in self.measured.items()]
         return html_table(f"verdict of case {self.case_id}", (), [*rows, *evidence])
 
     def swapped(self) -> Self:
@@ -193,6 +197,7 @@ class Verdict(Record):
                 "distribution": swap_distribution(self.distribution),
                 "order_winners": {OTHER[order]: SWAPPED[value] for order, value in self.order_winners.items()},
                 "findings": tuple(finding.swapped() for finding in self.findings),
+                "measured": {name: values[::-1] for name, values in self.measured.items()},
                 "corrections": tuple(
                     fix.model_copy(update={"candidate": 1 - fix.candidate}) for fix in self.corrections
                 ),
@@ -234,6 +239,7 @@ class Judged(Verdict):
         count, first = 0, ""
         for name, items in (
             ("lengths", self.lengths), ("systems", self.systems), ("scores", self.scores), ("label", values),
+            *((f"measured {name}", row) for name, row in self.measured.items()),
         ):  # fmt: skip
             if items and count and len(items) != count:
                 raise ValueError(f"{name} for {len(items)} candidates, but {first} for {count}")

@@ -41,6 +41,8 @@ def pair_features(case: Case, verdict: Verdict) -> PairFeatures:
     Even: the sizes of the kinds of evidence, `|letters|` ..., `spread` of the criteria, `position effect` and whether
     the `orders disagree`, the `tie share` where the judge could say tie, and the `mean score` of both candidates:
     on PandaLM people call two bad ones a tie more often than two good ones; `aspect NAME`, 1 for a case of this one.
+
+    Of each measured evidence: odd its difference, by its name; even the difference's size and the mean, `mean NAME`.
     """
     readings = _readings(verdict)
     odd = _evidence(readings) if readings else {"verdict": _verdict_margin(verdict)}
@@ -57,6 +59,8 @@ def pair_features(case: Case, verdict: Verdict) -> PairFeatures:
         even["mean score"] = _mean(scores)
     if case.aspect:
         even[ASPECT + case.aspect] = 1.0
+    for name, (a, b) in _measured(case, verdict).items():
+        odd[name], even[f"|{name}|"], even[f"mean {name}"] = a - b, abs(a - b), (a + b) / 2
     first, second = _log_lengths(case)
     return PairFeatures(odd | {LENGTH: first - second}, even)
 
@@ -64,7 +68,8 @@ def pair_features(case: Case, verdict: Verdict) -> PairFeatures:
 def text_features(case: Case, verdict: Verdict) -> dict[str, float]:
     """The features of a single text: `mean` and `median` of its scores, `lowest`, `highest` and `spread` where there
     are several criteria, `criterion 1` ..., `member NAME`; where levels were read, the probabilities `top level` and
-    `above bottom` and the levels' standard deviation `doubt`; `length` (log characters)."""
+    `above bottom` and the levels' standard deviation `doubt`; measured evidence by its name; `length` (log
+    characters)."""
     readings = [finding for finding in _readings(verdict) if finding.scores]
     mean = mean_scores(readings) or verdict.scores
     features = {} if mean is None else {"mean": mean[0]}
@@ -80,6 +85,7 @@ def text_features(case: Case, verdict: Verdict) -> dict[str, float]:
             "above bottom": 1 - _mean(shares[0] for shares in levels),
             "doubt": _mean(map(_deviation, levels)),
         }
+    features |= {name: value for name, (value,) in _measured(case, verdict).items()}
     return features | {LENGTH: _log_lengths(case)[0]}
 
 
@@ -97,7 +103,8 @@ def impute(features: Mapping[str, float], names: Iterable[str]) -> dict[str, flo
 
 def option_features(case: Case, verdict: Verdict) -> dict[str, tuple[float, ...]]:
     """The features of a choice, a number for each option: `score`, `share` (log of its probability),
-    `rank` (0 the worst; equal ones share the mean), `criterion 1` ..., `member NAME`, `length` (log characters)."""
+    `rank` (0 the worst; equal ones share the mean), `criterion 1` ..., `member NAME`, measured evidence by its name,
+    `length` (log characters)."""
     readings = _readings(verdict)
     names = [str(index) for index in range(len(case.candidates))]
     distributions = [finding.distribution for finding in readings if finding.distribution]
@@ -116,7 +123,12 @@ def option_features(case: Case, verdict: Verdict) -> dict[str, tuple[float, ...]
         if len(group) > 1:
             parts = {name: mean_scores(findings) for name, findings in list(group.items())[:MOST_PARTS]}
             features |= {f"{title} {name}": values for name, values in parts.items() if values}
-    return features | {LENGTH: tuple(_log_lengths(case))}
+    return features | _measured(case, verdict) | {LENGTH: tuple(_log_lengths(case))}
+
+
+def _measured(case: Case, verdict: Verdict) -> dict[str, tuple[float, ...]]:
+    """The measured evidence that has a number for each candidate."""
+    return {name: values for name, values in verdict.measured.items() if len(values) == len(case.candidates)}
 
 
 def _readings(verdict: Verdict) -> list[Finding]:

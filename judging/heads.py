@@ -6,7 +6,8 @@
              a model for each where that helped
     choice   softmax of w.x over the options (conditional logit, McFadden 1974)
 
-A head is applied after the judge and needs no call. The verdict of a swapped pair is the swapped verdict, bit for bit.
+A head is applied after the judge and needs no call; one with blocks needs the vectors that the judge has read, and
+first makes a number a candidate of them. The verdict of a swapped pair is the swapped verdict, bit for bit.
 """
 
 import math
@@ -21,6 +22,8 @@ from ..data import Case, Verdict
 from ..data.case import MOST_SCORE, Letter, Record
 from ..errors import DeclarationError
 from .aggregate import best
+from .block_base import Vectors
+from .blocks import Block, measured
 from .calibration_features import impute, option_features, pair_features, text_features
 
 THRESHOLDS = (-8.0, 3.0)  # log t: at margin 0 between 0.017 % and all but 4e-9 are ties, and nothing overflows
@@ -45,11 +48,21 @@ class _WeightedHead(Record):
     fitted: str = Field(default="", description="the features, penalty and steps that cross-fitting chose")
     n: int = Field(default=0, description="labelled cases it was fitted to")
     weights: dict[str, Bounded] = Field(default={}, description="feature name -> weight, per unit of the feature")
+    blocks: dict[str, Block] = Field(
+        default={}, description="by name, what makes a feature of this name out of a source of evidence"
+    )
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """The fields; a head without aspects or blocks is written, and has the digest, as before there were any."""
+        fields: dict[str, Any] = serialize(self)
+        return {name: value for name, value in fields.items() if value or name not in ("aspects", "blocks")}
 
     def describe(self) -> list[tuple[str, str]]:
         """What the head learned, as (name, text) pairs."""
         weights = sorted(self.weights.items(), key=lambda item: item[0])
-        return [("head", f"{self.fitted}, of {self.n} labels"), *((name, f"{w:+.3g}") for name, w in weights)]
+        rows = [("head", f"{self.fitted}, of {self.n} labels"), *((name, f"{w:+.3g}") for name, w in weights)]
+        return [*rows, *((f"evidence {name}", block.describe()) for name, block in sorted(self.blocks.items()))]
 
 
 class PairHead(_WeightedHead):
@@ -65,11 +78,16 @@ class PairHead(_WeightedHead):
     )
     knots: Knots = Field(default=(), description="points of a piecewise linear map of the margin's absolute value")
 
-    def __call__(self, case: Case, verdict: Verdict) -> Verdict:
+    def __call__(self, case: Case, verdict: Verdict, vectors: Mapping[str, Vectors] | None = None) -> Verdict:
         """The verdict with the calibrated winner, distribution and certainty; the most probable label wins, a tie
-        where two are equally probable."""
+        where two are equally probable.
+
+        Args:
+            vectors: what was read of the case, (candidates, width) by source; a head without blocks needs none.
+        """
         if not _applies("pair", case, verdict, case.is_pair):
             return verdict
+        verdict = measured(self.blocks, case, verdict, vectors)
         features = pair_features(case, verdict)
         m = weighted_sum(self.weights, features.odd)
         if self.knots:
@@ -134,14 +152,7 @@ class ScoreHead(_WeightedHead):
         default={}, description="the model of each aspect, empty name: of cases without; empty: one model for all"
     )
 
-    @model_serializer(mode="wrap")
-    def _without_empty_aspects(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields: dict[str, Any] = serialize(self)
-        if not self.aspects:
-            fields.pop("aspects", None)  # so that digests of heads without aspects stay those of earlier versions
-        return fields
-
-    def __call__(self, case: Case, verdict: Verdict) -> Verdict:
+    def __call__(self, case: Case, verdict: Verdict, vectors: Mapping[str, Vectors] | None = None) -> Verdict:
         """The verdict with the score on the human scale, without a certainty; an aspect that was not in training gets
         the common model, and a note.
 
@@ -150,6 +161,7 @@ class ScoreHead(_WeightedHead):
         """
         if not _applies("single text", case, verdict, len(case.candidates) == 1):
             return verdict
+        verdict = measured(self.blocks, case, verdict, vectors)
         model, notes = self.model_of(case.aspect), verdict.notes
         if self.aspects and model is self:
             notes = (*notes, self._note(case))
@@ -191,10 +203,11 @@ class ChoiceHead(_WeightedHead):
 
     kind: Literal["choice"] = "choice"
 
-    def __call__(self, case: Case, verdict: Verdict) -> Verdict:
+    def __call__(self, case: Case, verdict: Verdict, vectors: Mapping[str, Vectors] | None = None) -> Verdict:
         """The verdict with the calibrated winner, distribution and certainty; equally probable options tie."""
         if not _applies("choice", case, verdict, len(case.candidates) > 2):
             return verdict
+        verdict = measured(self.blocks, case, verdict, vectors)
         features = option_features(case, verdict)
         utilities = [
             weighted_sum(self.weights, {name: values[index] for name, values in features.items()})

@@ -140,7 +140,7 @@ def _candidates(judged: Judged, case: Case | None) -> int:
     """The number of candidates; without the case, that of the scores."""
     if case is not None:
         return len(case.candidates)
-    scores = [judged.scores or (), *(finding.scores or () for finding in judged.findings)]
+    scores = [judged.scores or (), *(finding.scores or () for finding in judged.findings), *judged.measured.values()]
     return max((len(row) for row in scores if row), default=2)
 
 
@@ -237,6 +237,9 @@ def _facts(judged: Judged, case: Case | None) -> Iterator[str]:
         yield f"human scale: {judged.label.lo:g} to {judged.label.hi:g}"
     if judged.group:
         yield f"group: {judged.group}"
+    for name, numbers in judged.measured.items():
+        values = (f"{letter(index, len(numbers))} {_score(number)}" for index, number in enumerate(numbers))
+        yield f"{name}: {', '.join(values)}"
     if judged.order_winners:
         winners = (f"{ORDERS[order]}: {_label_text(winner)}" for order, winner in judged.order_winners.items())
         yield "; ".join(winners)

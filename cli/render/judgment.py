@@ -31,6 +31,8 @@ def judgment(case: Case, verdict: Verdict) -> Panel:
     for member in dict.fromkeys(finding.member for finding in verdict.findings):
         branch = evidence.add(Text(member, "magenta")) if member else evidence
         _add_findings(branch, case, [finding for finding in verdict.findings if finding.member == member])
+    for name, numbers in verdict.measured.items():
+        _add_measured(evidence, case, name, numbers)
     if verdict.rationale and not any(finding.explanation for finding in verdict.findings if not finding.is_factor):
         _row(result, "rationale", verdict.rationale)
     for correction in verdict.corrections:
@@ -39,7 +41,7 @@ def judgment(case: Case, verdict: Verdict) -> Panel:
         _row(result, "note", note, "bold yellow")
     _row(result, "verdict", outcome(case, verdict))
     _row(result, "cost", spent(verdict.usage))
-    parts = (presented, evidence, result) if verdict.findings else (presented, result)
+    parts = (presented, evidence, result) if evidence.children else (presented, result)
     return Panel(Group(*parts), title=Text(case.id), title_align="left", border_style="dim")
 
 
@@ -100,6 +102,12 @@ def _add_findings(parent: Tree, case: Case, findings: Sequence[Finding]) -> None
             branch.add(Text(evidence[0].guideline, "dim"))
         for finding in evidence:
             branch.add(_evidence(case, finding))
+
+
+def _add_measured(parent: Tree, case: Case, name: str, numbers: Sequence[float]) -> None:
+    """Add a line of measured evidence: a number for each candidate."""
+    values = ", ".join(f"{name_of(index, case)}: {number:.3g}" for index, number in enumerate(numbers))
+    parent.add(Text.assemble((name, "cyan"), "  ", (values, "bold")))
 
 
 def _factor(factor: Finding) -> Text:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from evidence import judged, lettered, pair, random_findings, scored
+from made_evidence import judged, lettered, pair, random_findings, scored
 
 from dicast.data import Candidate, Case, Finding, Verdict
 from dicast.judging.aggregate import margin

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from evidence import judged, lettered, pair, random_findings, scored
+from made_evidence import judged, lettered, pair, random_findings, scored
 from pydantic import TypeAdapter
 
 from dicast.data import Candidate, Case, Finding, Verdict

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from evidence import choices, judged, lettered, pair, pairs, scored, texts
+from made_evidence import choices, judged, lettered, pair, pairs, scored, texts
 from pydantic import TypeAdapter
 
 from dicast.data import Candidate, Case, Scores, Verdict, Winner

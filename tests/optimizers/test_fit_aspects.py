@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from evidence import judged, lettered, scored
+from made_evidence import judged, lettered, scored
 from pydantic import TypeAdapter
 from sklearn.linear_model import LinearRegression
 

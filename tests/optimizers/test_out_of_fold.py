@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from evidence import pairs
+from made_evidence import pairs
 
 from dicast.data import Case
 from dicast.errors import DataError
