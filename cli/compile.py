@@ -1,5 +1,6 @@
 """`dicast compile`: a program and labelled cases to a judge that agrees with those people better, with proof."""
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -35,6 +36,29 @@ def _preferences() -> tuple[str, ...]:
     return get_args(Prefer)
 
 
+def _cost_units() -> tuple[str, ...]:
+    from ..optimizers.cost_account import CostUnit
+
+    return get_args(CostUnit)
+
+
+def _limits(_: click.Context, option: click.Parameter, text: str | None) -> dict[str, float] | None:
+    """`calls=2,seconds=1.5` as unit -> number."""
+    if text is None:
+        return None
+    limits: dict[str, float] = {}
+    for part in filter(None, map(str.strip, text.split(","))):
+        unit, _, most = part.partition("=")
+        try:
+            limits[unit] = float(most)
+        except ValueError:
+            raise click.BadParameter(f"{part!r}: write UNIT=MOST, as in calls=2", param=option) from None
+        if unit not in _cost_units() or not 0 < limits[unit] < math.inf:
+            units = ", ".join(_cost_units())
+            raise click.BadParameter(f"{part!r}: write one of {units}, = and a number over 0", param=option)
+    return limits
+
+
 @click.command("compile")
 @click.argument("program")
 @options.case_options
@@ -52,6 +76,15 @@ def _preferences() -> tuple[str, ...]:
 @click.option("--prompt-lm", help="The model that proposes prompts [default: the judge's].")
 @click.option("--trials", type=click.IntRange(0), help="Structures to try at most; 0 leaves the search out.")
 @click.option("--prefer", type=options.NameChoice(_preferences), help="Which structure of the front to take.")
+@click.option(
+    "--cost", type=options.NameChoice(_cost_units), help="The cost of a verdict that --prefer weighs [default: calls]."
+)
+@click.option(
+    "--per-verdict",
+    callback=_limits,
+    metavar="UNIT=MOST,...",
+    help="The most that a verdict may cost, as in calls=2,seconds=1.5; costlier structures are not taken.",
+)
 @click.option("--risk", type=options.FloatRange(0, 0.5, min_open=True), help="Disagreement that is certified.")
 @click.option("--seed", type=click.IntRange(0), help="Of splits, folds, and searches.")
 @options.set_option("A parameter of the program to start with.")

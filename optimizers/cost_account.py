@@ -24,6 +24,7 @@ from ..errors import DicastError
 from ..evaluation.run_arrays import RunArrays
 from ..parsing import parse_record_json, read_bytes
 
+CostUnit = Literal["calls", "tokens", "seconds"]
 SAVED_EVERY = 2.0  # seconds; a kill loses at most this much
 
 
@@ -145,16 +146,20 @@ class CostAccount:
         )
 
 
-def cost_per_verdict(run: RunArrays, unit: Literal["calls", "tokens"] = "calls") -> float:
-    """Calls or tokens per case, cached answers included, because the cache will not hold those of other cases.
+def cost_per_verdict(run: RunArrays, unit: CostUnit = "calls") -> float:
+    """Calls, tokens or seconds per case, cached answers included, because the cache will not hold those of other cases.
 
-    Tokens are an estimate where the cache does not know the length of its answers; NaN where it answered all so.
+    Tokens are an estimate where the cache does not know the length of its answers. Seconds are those of the answers
+    that were waited for, summed over calls, and a cached answer counts as their mean. NaN where the cache gave all
+    answers and nothing is known of them.
     """
     usage, calls = run.usage, run.usage.calls + run.usage.cached
     if not run.cases or not calls:
         return 0.0 if run.cases else math.nan
     if unit == "calls":
         return calls / run.cases
+    if unit == "seconds":
+        return usage.seconds * calls / usage.calls / run.cases if usage.calls else math.nan
     return math.nan if usage.total_tokens is None else usage.total_tokens / run.cases
 
 

@@ -10,11 +10,13 @@ from ..engines.ledger import Budget
 from ..errors import DeclarationError
 from ..parsing import parse_record, read_yaml
 from ..registry import Registry
+from .cost_account import CostUnit
 from .structure.pareto import Prefer
 
 if TYPE_CHECKING:
     from .prompts.optimizer import PromptOptions
 
+ADDED = ("cost", "per_verdict")  # fields that earlier versions did not have
 Fraction = Annotated[float, Field(gt=0, lt=1)]
 
 
@@ -75,6 +77,10 @@ class Recipe(Record):
         default_factory=dict, description="parameter: values; empty: the defaults"
     )
     prefer: Prefer = Field(default="best", description="which structure of the Pareto front to take")
+    cost: CostUnit = Field(default="calls", description="the cost of a verdict that the structure search weighs")
+    per_verdict: dict[CostUnit, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
+        default_factory=dict, description="the most that a verdict may cost: calls, tokens or seconds -> number"
+    )
     risk: Annotated[float, Field(gt=0, le=0.5, description="the disagreement allowed among accepted verdicts")] = 0.1
     delta: Annotated[float, Field(gt=0, le=0.25, description="the probability of a certificate that fails")] = 0.05
     baseline: Baseline | None = Field(
@@ -113,8 +119,11 @@ class Recipe(Record):
         return parts.proportions(certify)
 
     def identity(self) -> dict[str, Any]:
-        """The recipe as JSON in the identity of a compilation; default parts as earlier versions wrote them."""
-        return self.model_dump(mode="json") | {"parts": (self.parts or Parts()).model_dump(mode="json")}
+        """The recipe as JSON in the identity of a compilation; defaults as earlier versions wrote them."""
+        defaults = {name: Recipe.model_fields[name].get_default(call_default_factory=True) for name in ADDED}
+        new = {name for name, value in defaults.items() if getattr(self, name) == value}
+        fields = self.model_dump(mode="json", exclude=new)
+        return fields | {"parts": (self.parts or Parts()).model_dump(mode="json")}
 
     def prompt_options(self, objective: str, workers: int, budget: Budget | None = None) -> "PromptOptions":
         """The options of the prompt search.

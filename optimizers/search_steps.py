@@ -128,6 +128,8 @@ class SearchSteps:
                     seed=self.recipe.seed,
                     fit_head=self.recipe.head,
                     prefer=self.recipe.prefer,
+                    cost=self.recipe.cost,
+                    per_verdict=self.recipe.per_verdict,
                     affords=lambda trial: self.account.affords(self._price(judge), rest(trial)),
                     on_trial=lambda trial: self.progress.step("structure", trial.summary()),
                 )

@@ -33,6 +33,9 @@ class StructureTrial(Record):
     high: float | None = Field(default=None, description="upper limit of the value at 95 %")
     calls: float = Field(default=0.0, description="mean LM calls of a verdict, including those that the cache answered")
     tokens: float | None = Field(default=None, description="mean tokens of a verdict, estimated for cached answers")
+    seconds: float | None = Field(
+        default=None, description="mean seconds of a verdict, summed over calls, estimated for cached answers"
+    )
     rival: int | None = Field(default=None, description="of a stopped structure: the number of the trial that beat it")
     detail: str = Field(default="", description="why the structure cannot be used")
 

@@ -63,6 +63,9 @@ class Interim(Record):
     )
     calls: float = Field(description="mean LM calls of a verdict, including those that the cache answered")
     tokens: float | None = Field(description="mean tokens of a verdict; None if they are not known")
+    seconds: float | None = Field(
+        default=None, description="mean seconds of a verdict, summed over calls; None if they are not known"
+    )
 
     @property
     def coverage(self) -> float:

@@ -6,7 +6,7 @@ whose journal lets an interrupted search continue to the result of an uninterrup
 trials share; they count in the cost of a structure all the same.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,12 +17,13 @@ from ...data.case import Record
 from ...engines.jsonl import only_writer
 from ...errors import BudgetSpent, DeclarationError
 from ...judging.judge import Judge
+from ..cost_account import CostUnit
 from ..objective import OBJECTIVES, title_of
 from .pareto import Prefer, StructureTrial, choose, pareto_front
 from .racing import RacingTest, racing_schedule
 from .space import Space, Values
 from .study import Study, TrialRecord
-from .trial_runner import CostUnit, RunJudge, TrialRunner, known
+from .trial_runner import RunJudge, TrialRunner, known
 
 Ended = Literal["trials", "exhausted", "budget", "interrupted"]
 JOURNAL, LOCK = "structure.jsonl", "structure.lock"
@@ -48,6 +49,12 @@ class StructureSearch(Record):
     higher: bool = Field(description="whether a higher value of the objective is better")
     cost: CostUnit = Field(description="the cost that the front weighs against the objective")
     prefer: Prefer = Field(description="which structure of the front to take")
+    per_verdict: dict[CostUnit, float] = Field(
+        default={}, description="the most that a verdict of the structure to take may cost, by unit"
+    )
+    over_limit: bool = Field(
+        default=False, description="whether every structure costs more, so that the cheapest was taken"
+    )
     trials: tuple[StructureTrial, ...] = Field(description="all trials in their order")
     front: tuple[int, ...] = Field(description="numbers of the trials that no other trial beats, the cheapest first")
     chosen: int = Field(description="number of the trial that `prefer` takes")
@@ -85,7 +92,13 @@ class StructureSearch(Record):
             (title_of(self.objective), f"{best.value:.3f}, at the start {start.value:.3f}"),
             ("difference", f"{self.gain.value:+.3f}{interval}, {how}; on the cases that chose it"),
             ("calls", f"{best.calls:.1f} a verdict, at the start {start.calls:.1f}"),
+            *([("per verdict", self._limits())] if self.per_verdict else []),
         ]
+
+    def _limits(self) -> str:
+        limits = ", ".join(f"{most:g} {unit}" for unit, most in self.per_verdict.items())
+        outcome = "no structure costs less; the cheapest was taken" if self.over_limit else "kept"
+        return f"at most {limits}: {outcome}"
 
 
 def search(
@@ -102,6 +115,7 @@ def search(
     prefer: Prefer = "best",
     cost: CostUnit | None = "calls",
     race: RacingTest = RACE,
+    per_verdict: Mapping[CostUnit, float] | None = None,
     affords: Callable[[StructureTrial], bool] = _always,
     on_trial: Callable[[StructureTrial], None] | None = None,
 ) -> StructureSearch:
@@ -118,8 +132,10 @@ def search(
         run_judge: gives the verdicts of a judge on cases, with usage; fewer than cases if it was stopped.
         trials: the most structures, including those of an earlier call, without those that cannot judge.
         fit_head: whether a structure is measured by the cross-fitted verdicts of a head fitted to it.
-        cost: of a verdict, the second objective; None: there is none, and the front is over calls. Tokens are an
-            estimate: cached answers have no count and are taken to be as long as the others.
+        cost: of a verdict, the second objective; None: there is none, and the front is over calls. Tokens and seconds
+            are an estimate: cached answers are taken to be as long as the others.
+        per_verdict: unit -> the most that a verdict of the structure to take may cost; where every structure costs
+            more, the cheapest is taken.
         race: when losing structures are stopped.
         affords: whether the budget allows to take a structure; the judge before the search may always be taken.
         on_trial: called with each finished trial.
@@ -138,7 +154,7 @@ def search(
     with only_writer(folder / LOCK, folder):
         study = Study(folder / JOURNAL, runner.space, runner.identity, two=cost is not None, seed=seed)
         ended = _run(runner, study, trials, on_trial)
-    return _result(runner, _first(study.records, trials), prefer, affords, ended)
+    return _result(runner, _first(study.records, trials), prefer, dict(per_verdict or {}), affords, ended)
 
 
 def _run(runner: TrialRunner, study: Study, trials: int, on_trial: Callable[[StructureTrial], None] | None) -> Ended:
@@ -172,11 +188,15 @@ def _result(
     runner: TrialRunner,
     records: Sequence[TrialRecord],
     prefer: Prefer,
+    per_verdict: Mapping[CostUnit, float],
     affords: Callable[[StructureTrial], bool],
     ended: Ended,
 ) -> StructureSearch:
-    points = runner.pareto_points(records)
-    front = pareto_front([point for point in points if not point.number or affords(records[point.number].trial)])
+    points = [
+        point for point in runner.pareto_points(records) if not point.number or affords(records[point.number].trial)
+    ]
+    allowed = [point for point in points if runner.is_within(per_verdict, records, point.number)]
+    front = pareto_front(allowed or [min(points, key=lambda point: (point.cost, point.number))])
     chosen = choose(front, prefer).number
     gain = runner.schedule.difference(records[chosen].interims[-1], records[0].interims[-1])
     return StructureSearch(
@@ -184,6 +204,8 @@ def _result(
         higher=runner.objective.greater_is_better,
         cost=runner.cost or "calls",
         prefer=prefer,
+        per_verdict=dict(per_verdict),
+        over_limit=not allowed,
         trials=tuple(record.trial for record in records),
         front=tuple(point.number for point in front),
         chosen=chosen,

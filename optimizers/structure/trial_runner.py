@@ -1,16 +1,16 @@
 """Run the trials of a search: judge slice by slice, cross-fit a head, stop losers, and measure value and cost."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from ...data import Case, Judged, Verdict
 from ...data.case import digest
 from ...errors import DeclarationError, Internal, ModelError, RunError, Unreadable
 from ...evaluation.run_arrays import run_arrays
 from ...judging.judge import Judge
-from ..cost_account import cost_per_verdict
+from ..cost_account import CostUnit, cost_per_verdict
 from ..evidence import identity
 from ..head.fit import fit
 from ..objective import Objective
@@ -19,7 +19,6 @@ from .racing import Interim, RacingSchedule, RacingTest, is_beaten
 from .space import Point, Space, with_settings
 from .study import TrialRecord
 
-CostUnit = Literal["calls", "tokens"]
 RunJudge = Callable[[Judge, Sequence[Case]], Sequence[Judged]]
 EARLY_FOLDS = 3  # for a head before the last slice: 6 fits per candidate instead of 15
 LOST = 0.02  # of coverage: a structure that leaves so many more cases unscored than the start is never chosen
@@ -128,15 +127,20 @@ class TrialRunner:
             if self._can_be_chosen(record, records)
         ]
 
+    def is_within(self, per_verdict: Mapping[CostUnit, float], records: Sequence[TrialRecord], number: int) -> bool:
+        """Whether a complete trial costs no more than that, in every unit."""
+        interim, start = records[number].interims[-1], records[0].interims[-1]
+        return all(_cost_in(unit, interim, start) <= most for unit, most in per_verdict.items())
+
     def _check(self, start: Interim) -> None:
         if start.value is None:
             raise DeclarationError(
                 f"structure search: {self.objective.name} is not defined on {start.scored} scored verdicts of "
                 f"{start.cases} cases. Give labelled cases, or another objective."
             )
-        if self.cost == "tokens" and start.tokens is None:
+        if self.cost in ("tokens", "seconds") and getattr(start, self.cost) is None:
             raise DeclarationError(
-                "structure search: the cache answered every call, so tokens are not known. Use cost=calls."
+                f"structure search: the cache answered every call, so {self.cost} are not known. Use cost=calls."
             )
 
     def _run(self, candidate: Judge, interims: list[Interim], before: Sequence[TrialRecord]) -> TrialRecord | None:
@@ -174,6 +178,7 @@ class TrialRunner:
             units=self.schedule.contributions(run, self.objective.value_as_of(run)),
             calls=cost_per_verdict(costs, "calls"),
             tokens=known(cost_per_verdict(costs, "tokens")),
+            seconds=known(cost_per_verdict(costs, "seconds")),
         )
 
     def _fitted(self, cases: Sequence[Case], judged: Sequence[Judged]) -> Sequence[Verdict]:
@@ -209,21 +214,30 @@ class TrialRunner:
         return interim.value if self.objective.greater_is_better else -interim.value
 
     def _cost(self, interim: Interim, start: Interim) -> float:
-        if self.cost != "tokens":
-            return interim.calls
-        if interim.tokens is not None:
-            return interim.tokens
-        assert start.tokens is not None  # or the first trial was refused
-        return interim.calls * start.tokens / start.calls if start.calls else interim.calls
+        return _cost_in(self.cost or "calls", interim, start)
 
     def _results(self, interim: Interim) -> dict[str, Any]:
         estimate = self.schedule.estimate(interim)
         return {
-            **interim.model_dump(include={"cases", "scored", "value", "calls", "tokens"}),
+            **interim.model_dump(include={"cases", "scored", "value", "calls", "tokens", "seconds"}),
             "error": known(self.schedule.error(interim)),
             "low": known(estimate.low),
             "high": known(estimate.high),
         }
+
+
+def _cost_in(unit: CostUnit, interim: Interim, start: Interim) -> float:
+    """The mean cost of a verdict, of which the start's is known; where the cache gave all answers as the start's, by
+    calls."""
+    if unit == "calls":
+        return interim.calls
+    measured: float | None = getattr(interim, unit)
+    if measured is not None:
+        return measured
+    per_verdict: float | None = getattr(start, unit)
+    if per_verdict is None:
+        return math.inf  # not known to be within any limit; as the second objective it is refused before
+    return interim.calls * per_verdict / start.calls if start.calls else interim.calls
 
 
 def known(value: float) -> float | None:

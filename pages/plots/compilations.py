@@ -255,6 +255,8 @@ def _cost_axis(plot: "Axes", costs: Sequence[float]) -> None:
 def _cost(trial: StructureTrial, search: StructureSearch) -> float | None:
     if search.cost == "tokens":
         return trial.tokens
+    if search.cost == "seconds":
+        return trial.seconds
     return trial.calls if trial.cases else None
 
 

@@ -1,6 +1,7 @@
 """Structure search on a judge whose accuracy and cost by setting are known; resumed after a kill at every moment."""
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -13,12 +14,14 @@ from typing import Any
 import pytest
 from known_judge import FRONT, SPACE, Known, everything, known_cases, measured
 
-from dicast.data import Case, Judged
+from dicast.data import Case, Judged, Usage, Verdict
 from dicast.engines.jsonl import only_writer
 from dicast.engines.ledger import Budget, Ledger, charge_to, current_ledger
 from dicast.errors import DeclarationError, RunError
+from dicast.evaluation.run_arrays import run_arrays
 from dicast.judging import PROGRAMS, build, build_panel
 from dicast.judging.judge import Judge
+from dicast.optimizers.cost_account import cost_per_verdict
 from dicast.optimizers.structure.pareto import StructureTrial
 from dicast.optimizers.structure.racing import RacingTest
 from dicast.optimizers.structure.search import JOURNAL, LOCK, StructureSearch, search
@@ -521,3 +524,27 @@ def test_parameters_of_a_panels_members_have_names_of_their_own():
     changed = with_settings(panel, {"members[1].evidence": "single", "samples": 3})
     assert [member.evidence.value for member in changed.members] == ["both", "single"]
     assert changed.samples.value == 3
+
+
+def test_a_structure_that_costs_more_than_a_verdict_may_is_not_taken(tmp_path):
+    most = searched(tmp_path / "free", cases=known_cases(140), trials=99).best.calls - 1
+    found = searched(tmp_path / "limited", cases=known_cases(140), trials=99, per_verdict={"calls": most})
+    complete = [trial for trial in found.trials if trial.status == "complete" and trial.value is not None]
+    assert not found.over_limit
+    assert found.best.value == max(trial.value for trial in complete if trial.value and trial.calls <= most)
+
+
+def test_where_every_structure_costs_more_the_cheapest_is_taken_and_the_summary_says_so(tmp_path):
+    found = searched(tmp_path, cases=known_cases(140), trials=99, per_verdict={"calls": 0.5})
+    assert found.over_limit
+    assert found.best.calls == min(trial.calls for trial in found.trials if trial.status == "complete")
+    assert ("per verdict", "at most 0.5 calls: no structure costs less; the cheapest was taken") in found.summary()
+
+
+def test_seconds_of_cached_answers_count_as_those_of_the_others():
+    case = known_cases(1)[0]
+    spent = Usage(calls=2, cached=2, seconds=3.0, prompt_tokens=1, completion_tokens=1, counted=2, cached_tokens=2)
+    run = run_arrays([Judged.of(case, Verdict(case_id=case.id, winner="a", usage=spent))])
+    assert cost_per_verdict(run, "seconds") == 6.0
+    cached = run_arrays([Judged.of(case, Verdict(case_id=case.id, winner="a", usage=Usage(cached=2)))])
+    assert math.isnan(cost_per_verdict(cached, "seconds"))
