@@ -1,14 +1,17 @@
 """The blocks of a head: the kinds there are, and how their numbers come into a verdict."""
 
 from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field
 
 from ..data import Case, Verdict
 from ..errors import DeclarationError
 from .block_base import Vectors
 from .linear_block import LinearBlock
+from .neighbour_block import NeighbourBlock
 
-# A second kind makes this a union: Annotated[LinearBlock | Other, Field(discriminator="kind")].
-Block = LinearBlock
+Block = Annotated[LinearBlock | NeighbourBlock, Field(discriminator="kind")]
 
 
 def measured(
