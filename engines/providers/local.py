@@ -4,16 +4,18 @@ One server for each weights file; it starts at first use (1.5 s for 135M, 5 s fo
 this process knows its key, so no other program or web page on the machine can use it.
 """
 
+import atexit
 import os
 import secrets
 import threading
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DeclarationError, ModelError, install_hint
 from ..engine import Engine, register
-from ..gguf import control_tokens
+from ..gguf import control_tokens, model_shape
 from ..model_string import ModelString
 from ..pace import LOCAL_TIMEOUT
 from ..quick_digest import quick_digest
@@ -29,7 +31,7 @@ PROMPTS_MIB = (
 # Reading on from the kept state of an earlier prompt rounds differently: enough to draw another answer.
 WITH_SEED = {"cache_prompt": False}
 
-_servers: dict[Path, "LocalServer"] = {}
+_servers: dict[tuple[Path, bool], "LocalServer"] = {}
 _lock = threading.Lock()
 
 
@@ -104,11 +106,14 @@ class LocalServer:
     handle: Any
 
 
-def serve(weights: Path) -> LocalServer:
+def serve(weights: Path, *, states: bool = False) -> LocalServer:
     """The server of a weights file, started when it does not run yet.
 
     Settings: DICAST_LOCAL_SLOTS (default 4), DICAST_LOCAL_CONTEXT (tokens a request, default 4096),
     DICAST_LOCAL_THREADS (default: the cores of the machine).
+
+    Args:
+        states: a server that gives the state of each token of a prompt, one prompt at a time, and writes nothing.
 
     Raises:
         ModelError: the file is missing or is no GGUF file that llama.cpp can load.
@@ -116,12 +121,32 @@ def serve(weights: Path) -> LocalServer:
     """
     with _lock:
         path = weights.resolve()
-        if path not in _servers:
-            _servers[path] = _start(path)
-        return _servers[path]
+        if (path, states) not in _servers:
+            _servers[path, states] = _start(path, states)
+        return _servers[path, states]
 
 
-def _start(path: Path) -> LocalServer:
+def client_of(server: LocalServer) -> Any:
+    """An `httpx.Client` of the server's own address, without `/v1`, that sends its key."""
+    return _client(server.url.removesuffix("/v1"), server.key)
+
+
+@cache
+def _client(url: str, key: str) -> Any:
+    import httpx
+
+    authorization = {"Authorization": f"Bearer {key}"}
+    client = httpx.Client(base_url=url, headers=authorization, timeout=LOCAL_TIMEOUT, trust_env=False)
+    atexit.register(client.close)
+    return client
+
+
+def most_tokens() -> int:
+    """Tokens that a request may have: DICAST_LOCAL_CONTEXT, by default 4096."""
+    return _setting("DICAST_LOCAL_CONTEXT", 4096)
+
+
+def _start(path: Path, states: bool) -> LocalServer:
     try:
         import xllamacpp
     except ImportError:
@@ -132,18 +157,23 @@ def _start(path: Path) -> LocalServer:
         magic = file.read(4)
     if magic != b"GGUF":
         raise ModelError(f"{path}: not a GGUF file (it begins with {magic!r}). Give a .gguf file.")
-    slots, context = _setting("DICAST_LOCAL_SLOTS", 4), _setting("DICAST_LOCAL_CONTEXT", 4096)
+    slots, context = _setting("DICAST_LOCAL_SLOTS", 4), most_tokens()
     threads = _setting("DICAST_LOCAL_THREADS", os.cpu_count() or 1)
     key = secrets.token_urlsafe(24)
     parameters = xllamacpp.CommonParams()
     parameters.model.path = str(path)
+    parameters.cache_ram_mib = PROMPTS_MIB
+    if states:
+        slots, context = 1, min(context, model_shape(path).context)
+        parameters.embedding, parameters.cache_ram_mib = True, 0
+        parameters.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_NONE
+        parameters.n_batch = parameters.n_ubatch = context  # llama.cpp gives states of prompts that are one batch
     parameters.n_parallel, parameters.n_ctx = slots, slots * context
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
     parameters.api_keys = [key]
     parameters.verbosity = -1
     parameters.ui = False
     parameters.warmup = False
-    parameters.cache_ram_mib = PROMPTS_MIB
     try:
         handle = xllamacpp.Server(parameters)
     except RuntimeError as error:
