@@ -133,6 +133,11 @@ class Judge(StagedModule):
 class FittedJudge(Judge):
     """Base of judges that are fitted to the cases of a run before they judge them."""
 
+    @property
+    def is_fitted_to_cases(self) -> bool:
+        """Whether it is, as it is set; a judge that is not judges each case by itself."""
+        return True
+
     def fit(self, cases: Iterable[Case]) -> Self:
         """Learn from the cases."""
         raise NotImplementedError

@@ -91,7 +91,7 @@ def _stages(judge: Judge, cases: Sequence[Case]) -> tuple[Mapping[str, Usage], s
 
     ledger, problem = Ledger(), ""
     with dspy.context(lm=StandInLM()), charge_to(ledger):
-        if isinstance(judge, FittedJudge):
+        if isinstance(judge, FittedJudge) and judge.is_fitted_to_cases:
             judge = judge.fit(cases)
         for case in cases:
             try:

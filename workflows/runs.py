@@ -187,7 +187,7 @@ def run(
         drawn = sample(unseen, limit, seed, limit_groups=limit_groups)
         chosen = histories.counted(seen.counted(labels.counted(nonempty(drawn, read_from, left_out))))
         fitted_to: list[Case] = []
-        if isinstance(built, FittedJudge):
+        if isinstance(built, FittedJudge) and built.is_fitted_to_cases:
             fitted_to = list(chosen)
             built, chosen = built.fit(fitted_to), iter(fitted_to)
         manifest = spec.manifest(built, read_from, before, fitted_to)
@@ -224,7 +224,8 @@ def _check(
     """Raises RunError where the folder holds a run of another judge, other models or other cases."""
     unfitted = {name: value for name, value in before.items() if name != "fitted_cases"}
     changes = check_judge_part(folder, unfitted, same_judge(before, spec.identity(judge), judge))
-    if changes and (isinstance(judge, FittedJudge) or spec.is_sampled):
+    is_fitted = isinstance(judge, FittedJudge) and judge.is_fitted_to_cases
+    if changes and (is_fitted or spec.is_sampled):
         folder.refuse(changes[0])  # other cases change what the judge is fitted to, or which are sampled
     if changes:
         check_cases(folder, changes, spec.cases, progress, skip_bad=skip_bad)
@@ -289,7 +290,7 @@ def explain(
         raise DataError(
             f"--explain {case_id}: no case of {source.source} has this id. One of {len(ids):,} is {close[0]!r}."
         )
-    if isinstance(built, FittedJudge):
+    if isinstance(built, FittedJudge) and built.is_fitted_to_cases:
         built.fit(source.cases())
     prepare_models(built, progress=progress)
     pace = pace_of(1, timeout, None, threading.Event(), progress)
