@@ -2,11 +2,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+TORCH := .cache/torch-venv
 INSTALLED := $(VENV)/.installed
 # mypy and editors read the root as the package `dicast` through this link, whatever the checkout folder is called.
 TYPED := .cache/typed
 
-.PHONY: demo test coverage coverage-report test-model test-simulation reproduce check types format bench constraints clean
+.PHONY: demo test coverage coverage-report test-model test-torch test-simulation reproduce check types format bench constraints clean
 
 demo: $(INSTALLED)
 	$(BIN)/dicast demo
@@ -30,6 +31,12 @@ coverage-report: $(INSTALLED)
 
 test-model: $(INSTALLED)
 	$(BIN)/python -m pytest -q -m judge_model
+
+# The extra goes into its own environment, so that .venv stays as constraints.txt says.
+test-torch: $(INSTALLED)
+	test -x $(TORCH)/bin/python || $(PYTHON) -m venv $(TORCH)
+	$(TORCH)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[torch,local,dev]'
+	$(TORCH)/bin/python -m pytest -q -m torch
 
 test-simulation: $(INSTALLED)
 	$(BIN)/python -m pytest -q -m simulation

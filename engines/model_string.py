@@ -2,6 +2,7 @@
 
     local/qwen2.5-coder-1.5b           embedded llama.cpp, weights from the catalogue
     local//path/to/model.gguf          embedded llama.cpp, a file of yours
+    transformers/qwen2.5-coder-1.5b    torch in this process; also a .gguf file, a folder, OWNER/NAME of the hub
     openai/gpt-4o-mini                 a provider as LiteLLM writes it; DSPy's native route where there is one
     openai/NAME@http://127.0.0.1:8000/v1   any OpenAI-compatible server (vLLM, llama.cpp, Ollama, ...)
 
@@ -18,6 +19,7 @@ from .keys import address_of, prefix_of
 from .weights import CATALOG, DEFAULT
 
 DEFAULT_MODEL = f"local/{DEFAULT}"
+IN_PROCESS = frozenset({"local", "transformers"})  # providers whose models run in this process: texts stay in it
 # Providers with a base-URL variable for an OpenAI-compatible endpoint, and their default address.
 OPENAI_COMPATIBLE: Mapping[str, str | None] = {
     "openai": None,

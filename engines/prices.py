@@ -1,12 +1,12 @@
 """What calls of a model cost, by the price table that comes with LiteLLM."""
 
 from ..errors import ModelError
-from .model_string import ModelString
+from .model_string import IN_PROCESS, ModelString
 from .models import get_lm
 
 
 def price_of(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
-    """US dollars for these tokens; 0 for a local model, None where no price is known.
+    """US dollars for these tokens; 0 for a model in this process, None where no price is known.
 
     Raises:
         ModelError: what is no model string.
@@ -15,7 +15,7 @@ def price_of(model: str, prompt_tokens: int, completion_tokens: int) -> float | 
     from dspy.lm15 import Message, Response, TextPart, Usage
 
     parsed = ModelString.parse(model)
-    if parsed.provider == "local":
+    if parsed.provider in IN_PROCESS:
         return 0.0
     try:
         pricing = get_lm(model).transport.pricing

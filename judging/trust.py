@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Literal
 from urllib.parse import urlsplit
 
-from ..engines.model_string import ModelString, default_endpoint
+from ..engines.model_string import IN_PROCESS, ModelString, default_endpoint
 from ..errors import ModelError
 from .known_addresses import is_remembered, remember
 
@@ -34,7 +34,7 @@ def destination_of(model: str) -> Destination:
     """Where texts go that are sent to a model which a judge file names."""
     parsed = ModelString.parse(model)
     if parsed.endpoint is None:
-        return "local" if parsed.provider == "local" else "provider"
+        return "local" if parsed.provider in IN_PROCESS else "provider"
     host = _host(parsed.endpoint)
     address = _address(host)
     if host in METADATA_NAMES or (address is not None and _is_metadata(address)):

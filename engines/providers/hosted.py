@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from ...errors import ModelError
 from ..engine import Engine, register
 from ..keys import address_of, strip_environment
-from ..model_string import DEFAULT_MODEL, ModelString, check_address
+from ..model_string import DEFAULT_MODEL, IN_PROCESS, ModelString, check_address
 from ..pace import TIMEOUT
 from .endpoint import native_engine
 
@@ -16,14 +16,17 @@ if TYPE_CHECKING:
 
 @register
 class HostedEngine(Engine):
-    """Every model string without an address that is not local; keys come from the provider's environment variable."""
+    """Every model string without an address that no engine of this process serves.
+
+    Keys come from the provider's environment variable.
+    """
 
     name = "hosted"
     summary = "a provider that LiteLLM knows"
     example = "openai/gpt-4o-mini"
 
     def matches(self, model: ModelString) -> bool:
-        return model.endpoint is None and model.provider != "local"
+        return model.endpoint is None and model.provider not in IN_PROCESS
 
     def identity(self, model: ModelString) -> str:
         """Names the address too where the environment moves the provider's."""

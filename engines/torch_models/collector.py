@@ -1,0 +1,77 @@
+"""Requests of several threads, answered together by one thread: what waits when the last batch ends is the next one."""
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+QUIET = 0.005  # seconds without a new request after which those that wait are answered
+MOST = 64  # requests that are answered together
+
+Asked = TypeVar("Asked")
+Result = TypeVar("Result")
+
+
+@dataclass
+class Job(Generic[Asked, Result]):
+    """A request and the answer to come.
+
+    Attributes:
+        until: the monotonic time after which nobody waits for the answer.
+    """
+
+    request: Asked
+    until: float
+    answer: "Future[Result]" = field(default_factory=Future)
+
+
+class Collector(Generic[Asked, Result]):
+    """Collects requests for a function that answers many at once.
+
+    Args:
+        work: answers jobs by `job.answer.set_result`, some perhaps before the others; what it raises is the answer of
+            those left.
+    """
+
+    def __init__(self, work: Callable[[Sequence[Job[Asked, Result]]], None]) -> None:
+        self._work, self._waiting = work, queue.SimpleQueue[Job[Asked, Result]]()
+        self._lock, self._thread = threading.Lock(), None
+
+    def ask(self, request: Asked, until: float) -> Result:
+        """The answer; raises what the work raises."""
+        job: Job[Asked, Result] = Job(request, until)
+        self._waiting.put(job)
+        self._start()
+        return job.answer.result()
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._thread is None or not self._thread.is_alive():  # it is not in a process that was forked
+                self._thread: Any = threading.Thread(target=self._run, daemon=True, name="dicast-torch")
+                self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            jobs = [job for job in self._collect() if job.until > time.monotonic()]
+            if not jobs:
+                continue
+            try:
+                self._work(jobs)
+                error: BaseException = RuntimeError("the batch ended without an answer")
+            except BaseException as raised:  # raised where the answers are waited for
+                error = raised
+            for job in jobs:
+                if not job.answer.done():
+                    job.answer.set_exception(error)
+
+    def _collect(self) -> list[Job[Asked, Result]]:
+        jobs = [self._waiting.get()]
+        while len(jobs) < MOST:
+            try:
+                jobs.append(self._waiting.get(timeout=QUIET))
+            except queue.Empty:
+                break
+        return jobs

@@ -1,0 +1,239 @@
+"""A decoder on this machine: states and next-token log-probabilities of token ids, with exact reuse of prefixes.
+
+Rows of a batch are padded on the right. The attention is causal, so a row's states do not depend on what follows it,
+and no mask is needed where nothing was read before. Log-probabilities are computed in fp32 from the last state and the
+rows of the output matrix: logits in bf16 step by .125, too coarse for a margin.
+"""
+
+import copy
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...errors import ModelError
+from .chat import Chat
+from .torch_import import device_name, dtype_name, quiet, threads, torch_and_transformers
+
+HEAD_ROWS = 16384  # of the output matrix that are in fp32 at a time
+CANDIDATES = 64  # most probable tokens of a written answer whose logits are computed in fp32
+PREFIX_TOKENS = 8192  # of kept prefixes
+DEPTH = "model {!r}: has {} layers, so layer {} cannot be read. Give one from 1 to {}."
+
+_networks: "dict[tuple[Path, str], Network]" = {}
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """Keys and values of the first tokens of prompts.
+
+    Attributes:
+        tokens: their ids.
+        layers: (keys, values) of each layer, (1, heads, tokens, width of a head).
+    """
+
+    tokens: tuple[int, ...]
+    layers: tuple[tuple[Any, Any], ...]
+
+
+@dataclass(frozen=True)
+class Pass:
+    """What a forward pass gives.
+
+    Attributes:
+        states: by layer, the states after it with the final norm: (rows, longest row, width).
+        cache: keys and values, where they were asked for.
+    """
+
+    states: dict[int, Any]
+    cache: Any
+
+
+class Network:
+    """A decoder with its tokenizer, on the device and in the number type that this machine is fast in.
+
+    Args:
+        folder: in transformers' format.
+        kind: the class of transformers that loads it: AutoModelForCausalLM or AutoModelForSequenceClassification.
+
+    Raises:
+        ModelError: the folder holds no such model.
+        DeclarationError: torch or transformers is not installed.
+    """
+
+    def __init__(self, folder: Path, kind: str = "AutoModelForCausalLM") -> None:
+        self.torch, transformers = torch_and_transformers("transformers/")
+        self.name, self._transformers = folder.name, transformers
+        self.device, self.dtype = device_name(self.torch), dtype_name(self.torch)
+        try:
+            with quiet(transformers):
+                tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+                model = getattr(transformers, kind).from_pretrained(
+                    folder, dtype=getattr(self.torch, self.dtype), use_safetensors=True
+                )
+        except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            raise ModelError(f"{folder}: transformers cannot load it ({reason}). Is the folder whole?") from None
+        self.model = model.eval().to(self.device)
+        self.decoder = self.model.base_model
+        self.config = self.model.config.get_text_config()
+        self.chat = Chat(tokenizer)
+        self.lock = threading.RLock()  # one pass at a time
+        self._prefixes: OrderedDict[tuple[int, ...], Prefix] = OrderedDict()
+        if not hasattr(self.decoder, "layers") or not hasattr(self.decoder, "norm"):
+            raise ModelError(f"{folder}: {type(self.model).__name__} has no layers that can be read one by one.")
+
+    @property
+    def depth(self) -> int:
+        return len(self.decoder.layers)
+
+    @property
+    def width(self) -> int:
+        return int(self.config.hidden_size)
+
+    @property
+    def most_tokens(self) -> int:
+        return int(getattr(self.config, "max_position_embeddings", 0) or 1 << 20)
+
+    @property
+    def shares_prefixes(self) -> bool:
+        """Whether every layer looks back at all tokens, so that a prefix's keys and values can be used again."""
+        kinds = getattr(self.config, "layer_types", None) or ["full_attention"]
+        return set(kinds) == {"full_attention"} and not getattr(self.config, "sliding_window", None)
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Inside, this thread runs the network, on as many threads as it may."""
+        with self.lock, self.torch.inference_mode():
+            if self.device == "cpu":
+                self.torch.set_num_threads(threads())
+            yield
+
+    def forward(
+        self,
+        rows: Sequence[Sequence[int]],
+        *,
+        after: Prefix | None = None,
+        layers: Sequence[int] = (),
+        keep: bool = False,
+    ) -> Pass:
+        """The states of the rows' tokens.
+
+        Args:
+            rows: token ids, at least one a row; what follows the prefix.
+            after: a prefix that all rows have.
+            layers: the numbers of layers, from 1; the last one of the model where none is named.
+            keep: whether the pass gives the keys and values too.
+        """
+        numbers = sorted(set(layers)) or [self.depth]
+        if numbers[0] < 1 or numbers[-1] > self.depth:
+            raise ModelError(DEPTH.format(self.name, self.depth, layers, self.depth))
+        longest = max(map(len, rows))
+        padded = [[*row, *[0] * (longest - len(row))] for row in rows]
+        ids = self.torch.tensor(padded, device=self.device)
+        cache = self._cache(after, len(rows)) if after or keep else None
+        states: dict[int, Any] = {}
+        decoder = self._cut(numbers[-1])
+        hooks = [self._catch(decoder, layer, states) for layer in numbers[:-1]]
+        try:
+            output = decoder(ids, past_key_values=cache, use_cache=cache is not None)
+        finally:
+            for hook in hooks:
+                hook.remove()
+        states[numbers[-1]] = output.last_hidden_state
+        return Pass(states, cache)
+
+    def prefix(self, tokens: Sequence[int], layers: int | None = None) -> Prefix:
+        """The prefix of these tokens, kept for later calls.
+
+        Args:
+            layers: how many are needed; all by default.
+        """
+        key, needed = tuple(tokens), layers or self.depth
+        stored = self._prefixes.get(key)
+        if stored is None or len(stored.layers) < needed:
+            shorter = [
+                prefix
+                for other, prefix in self._prefixes.items()
+                if len(other) < len(key) and key[: len(other)] == other and len(prefix.layers) >= needed
+            ]
+            start = max(shorter, key=lambda prefix: len(prefix.tokens), default=None)
+            rest = key[len(start.tokens) :] if start else key
+            cache = self.forward([rest], after=start, layers=[needed], keep=True).cache
+            read = tuple((layer.keys, layer.values) for layer in cache.layers[:needed])
+            stored = self._prefixes[key] = Prefix(key, read)
+        self._prefixes.move_to_end(key)
+        while len(self._prefixes) > 1 and sum(map(len, self._prefixes)) > PREFIX_TOKENS:
+            self._prefixes.popitem(last=False)
+        return stored
+
+    def logits(self, states: Any, tokens: Sequence[int] | None = None) -> Any:
+        """Logits in fp32, of all tokens or of these.
+
+        Args:
+            states: after the last layer, with the final norm: (..., width).
+        """
+        matrix, bias = self.model.get_output_embeddings().weight, self.model.get_output_embeddings().bias
+        if tokens is not None:
+            matrix, bias = matrix[list(tokens)], None if bias is None else bias[list(tokens)]
+        states = states.float()
+        parts = [states @ matrix[start : start + HEAD_ROWS].float().T for start in range(0, matrix.shape[0], HEAD_ROWS)]
+        logits = self.torch.cat(parts, dim=-1)
+        return self._scaled(logits if bias is None else logits + bias.float())
+
+    def candidates(self, states: Any) -> tuple[Any, Any]:
+        """(tokens, logits in fp32) of the most probable tokens, the best first, each (rows, `CANDIDATES`): cheaper than
+        `logits` of all."""
+        rough = self.model.get_output_embeddings()(states).float()
+        tokens = rough.topk(min(CANDIDATES, rough.shape[-1]), dim=-1).indices
+        rows = [self.logits(state, chosen.tolist()) for state, chosen in zip(states, tokens, strict=True)]
+        logits, order = self.torch.stack(rows).sort(dim=-1, descending=True)
+        return tokens.gather(-1, order), logits
+
+    def _scaled(self, logits: Any) -> Any:
+        """As the model's own forward pass scales them."""
+        if scale := getattr(self.config, "logit_scale", None):  # Cohere
+            logits = logits * scale
+        if scale := getattr(self.config, "logits_scaling", None):  # Granite
+            logits = logits / scale
+        if cap := getattr(self.config, "final_logit_softcapping", None):  # Gemma 2 and later
+            logits = (logits / cap).tanh() * cap
+        return logits
+
+    def _cut(self, layers: int) -> Any:
+        """The decoder without the layers above; its last state then has the final norm."""
+        if layers == self.depth:
+            return self.decoder
+        decoder = copy.copy(self.decoder)
+        decoder._modules = {**self.decoder._modules, "layers": self.decoder.layers[:layers]}
+        decoder.config = copy.copy(self.decoder.config)
+        decoder.config.num_hidden_layers = layers
+        if getattr(decoder.config, "layer_types", None):
+            decoder.config.layer_types = decoder.config.layer_types[:layers]
+        return decoder
+
+    def _catch(self, decoder: Any, layer: int, states: dict[int, Any]) -> Any:
+        def keep(module: Any, inputs: Any, output: Any) -> None:
+            state = output[0] if isinstance(output, tuple) else output
+            states[layer] = self.decoder.norm(state)
+
+        return decoder.layers[layer - 1].register_forward_hook(keep)
+
+    def _cache(self, after: Prefix | None, rows: int) -> Any:
+        cache = self._transformers.DynamicCache(config=self.config)
+        for number, (keys, values) in enumerate(after.layers if after else ()):
+            cache.update(keys.expand(rows, -1, -1, -1), values.expand(rows, -1, -1, -1), number)
+        return cache
+
+
+def open_network(folder: Path, kind: str = "AutoModelForCausalLM") -> Network:
+    """The network of a folder, loaded when it is first used; every user of the process has the same."""
+    key = (folder.resolve(), kind)
+    with _lock:
+        if key not in _networks:
+            _networks[key] = Network(folder, kind)
+        return _networks[key]
