@@ -64,9 +64,10 @@ def mean_scores(findings: Sequence[Finding]) -> tuple[float, ...] | None:
 
 
 def mean_levels(findings: Sequence[Finding]) -> dict[str, float] | None:
-    """One candidate's distribution over the levels 1, 2, ..., averaged over findings by weight; None without any."""
+    """One candidate's distribution over the levels 1, 2, ..., averaged over findings by weight; None without any, or
+    where findings differ in the number of levels."""
     read = [finding for finding in findings if finding.levels and finding.weight]
-    if not read:
+    if len({len(finding.levels[0]) for finding in read if finding.levels}) != 1:
         return None
     weights = [finding.weight for finding in read]
     columns = zip(*(finding.levels[0] for finding in read if finding.levels), strict=True)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from ..data import Case, Finding, Verdict
 from ..data.verdict import Order
 from .aggregate import FLOOR, margin, mean_scores
+from .features_by_name import QUESTION, answers_by_name
 
 LENGTH = "length"
 ASPECT = "aspect "  # begins the name of the feature of an aspect
@@ -35,8 +36,8 @@ def pair_features(case: Case, verdict: Verdict) -> PairFeatures:
     Odd, in log-odds or points of score: `letters` (averaged by weight), `agreed letters` (0 where the orders differ in
     sign), `scores` (differences of candidates shown together, summed over criteria, averaged over orders), `single
     scores` (of candidates read alone), `merged` (their sum, the margin of the verdict itself), `median` and `wins` of
-    the criteria, `criterion 1` ..., `votes` of a panel, `member NAME`, `stated` (certainty in words, with its sign);
-    `verdict` where there are no findings; `length` (log ratio of the characters).
+    the criteria, `criterion 1` ..., `question NAME` (`features_by_name`), `votes` of a panel, `member NAME`, `stated`
+    (certainty in words, with its sign); `verdict` where there are no findings; `length` (log ratio of the characters).
 
     Even: the sizes of the kinds of evidence, `|letters|` ..., `spread` of the criteria, `position effect` and whether
     the `orders disagree`, the `tie share` where the judge could say tie, and the `mean score` of both candidates:
@@ -54,6 +55,7 @@ def pair_features(case: Case, verdict: Verdict) -> PairFeatures:
     if members := separate.get("member", {}).values():
         odd["votes"] = math.fsum(map(_sign, members))
     odd |= _named(separate) | _stated(readings)
+    odd |= {name: said[0] - said[1] for name, said in answers_by_name(readings, 2).items()}
     even |= _of_orders(readings) | _tie_share(readings)
     if scores := mean_scores(readings):
         even["mean score"] = _mean(scores)
@@ -67,9 +69,9 @@ def pair_features(case: Case, verdict: Verdict) -> PairFeatures:
 
 def text_features(case: Case, verdict: Verdict) -> dict[str, float]:
     """The features of a single text: `mean` and `median` of its scores, `lowest`, `highest` and `spread` where there
-    are several criteria, `criterion 1` ..., `member NAME`; where levels were read, the probabilities `top level` and
-    `above bottom` and the levels' standard deviation `doubt`; measured evidence by its name; `length` (log
-    characters)."""
+    are several criteria, `criterion 1` ..., `question NAME`, `member NAME`; where levels were read, the probabilities
+    `top level` and `above bottom` and the levels' standard deviation `doubt`; measured evidence by its name; `length`
+    (log characters)."""
     readings = [finding for finding in _readings(verdict) if finding.scores]
     mean = mean_scores(readings) or verdict.scores
     features = {} if mean is None else {"mean": mean[0]}
@@ -78,6 +80,7 @@ def text_features(case: Case, verdict: Verdict) -> dict[str, float]:
         features |= {"median": statistics.median(scores), "lowest": min(scores), "highest": max(scores)}
         features |= {"spread": statistics.pstdev(scores)}
     features |= _named(_separate(readings, _mean_score))
+    features |= {name: said[0] for name, said in answers_by_name(readings, 1).items()}
     levels = [finding.levels[0] for finding in readings if finding.levels]
     if levels:
         features |= {
@@ -97,14 +100,14 @@ def impute(features: Mapping[str, float], names: Iterable[str]) -> dict[str, flo
         {'member x': 4.0, 'member y': 4.0, 'spread': 0.0}
     """
     mean = features.get("mean", 0.0)
-    scores = ("median", "lowest", "highest", "criterion ", "member ")
+    scores = ("median", "lowest", "highest", "criterion ", "member ", QUESTION)
     return {name: features.get(name, mean if name.startswith(scores) else 0.0) for name in names}
 
 
 def option_features(case: Case, verdict: Verdict) -> dict[str, tuple[float, ...]]:
     """The features of a choice, a number for each option: `score`, `share` (log of its probability),
-    `rank` (0 the worst; equal ones share the mean), `criterion 1` ..., `member NAME`, measured evidence by its name,
-    `length` (log characters)."""
+    `rank` (0 the worst; equal ones share the mean), `criterion 1` ..., `question NAME`, `member NAME`, measured
+    evidence by its name, `length` (log characters)."""
     readings = _readings(verdict)
     names = [str(index) for index in range(len(case.candidates))]
     distributions = [finding.distribution for finding in readings if finding.distribution]
@@ -123,6 +126,7 @@ def option_features(case: Case, verdict: Verdict) -> dict[str, tuple[float, ...]
         if len(group) > 1:
             parts = {name: mean_scores(findings) for name, findings in list(group.items())[:MOST_PARTS]}
             features |= {f"{title} {name}": values for name, values in parts.items() if values}
+    features |= answers_by_name(readings, len(case.candidates))
     return features | _measured(case, verdict) | {LENGTH: tuple(_log_lengths(case))}
 
 

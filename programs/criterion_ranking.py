@@ -15,6 +15,7 @@ from dspy.predict.parameter import Parameter
 from ..data import Case, Judged, Scores, Winner
 from ..data.text_digest import case_text_digest
 from ..judging.aggregate import margin
+from ..judging.features_by_name import criterion_head
 
 UNKNOWN = 0.5
 PRIOR = 1.0  # each of one right and one wrong pair is taken for seen, so that few pairs decide little
@@ -44,7 +45,9 @@ class Priorities(Parameter):
             (texts if verdict.text_digest else ids).add(verdict.text_digest or verdict.case_id)
             for criterion in dict.fromkeys(f.criterion for f in verdict.findings if not f.is_factor):
                 difference = margin([f for f in verdict.findings if f.criterion == criterion and not f.is_factor])
-                right[head(criterion)].append(0.5 if difference * human == 0 else float(difference * human > 0))
+                right[criterion_head(criterion)].append(
+                    0.5 if difference * human == 0 else float(difference * human > 0)
+                )
         self.shares = {name: (sum(hits) + PRIOR) / (len(hits) + 2 * PRIOR) for name, hits in sorted(right.items())}
         self.texts, self.ids = frozenset(texts), frozenset(ids)
 
@@ -54,7 +57,7 @@ class Priorities(Parameter):
 
     def sorted(self, criteria: Sequence[str]) -> list[str]:
         """The criteria, the most decisive first; equal ones keep their order."""
-        return sorted(criteria, key=lambda criterion: -self.shares.get(head(criterion), UNKNOWN))
+        return sorted(criteria, key=lambda criterion: -self.shares.get(criterion_head(criterion), UNKNOWN))
 
     def reset(self) -> None:
         """Keep what was learned: DSPy's demo optimizers reset copies of a program."""
@@ -66,16 +69,6 @@ class Priorities(Parameter):
     def load_state(self, state: dict[str, Any], **_: Any) -> None:
         self.shares = dict(state["shares"])
         self.texts, self.ids = frozenset(state.get("texts", ())), frozenset(state.get("ids", ()))
-
-
-def head(criterion: str) -> str:
-    """The words of a criterion before its colon, in lower case.
-
-    Example:
-        >>> head("Accuracy: every fact is right")
-        'accuracy'
-    """
-    return criterion.partition(":")[0].strip().casefold()
 
 
 def _human_margin(judged: Judged) -> float | None:

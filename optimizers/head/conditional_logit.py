@@ -7,10 +7,19 @@ from numpy.typing import NDArray
 
 from ...data import Case, Verdict
 from ...judging.calibration_features import LENGTH, option_features
+from ...judging.features_by_name import QUESTION
 from ...judging.heads import ChoiceHead
 from ..soft_labels import SoftLabels
 from .likelihood import choices, fit_choices
-from .model_spec import PENALTIES, HeadSpec, informative_features, match_size, soft_labels_of
+from .model_spec import (
+    PENALTIES,
+    HeadSpec,
+    informative_features,
+    match_size,
+    offered,
+    penalties_for,
+    soft_labels_of,
+)
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -24,7 +33,7 @@ class ChoiceEvidence:
 
     def __init__(self, cases: Sequence[Case], verdicts: Sequence[Verdict], *, length: bool) -> None:
         rows = [option_features(case, verdict) for case, verdict in zip(cases, verdicts, strict=True)]
-        names = [k for k in dict.fromkeys(name for row in rows for name in row) if length or k != LENGTH]
+        names = offered(rows, length=length)
         counts = [len(case.candidates) for case in cases]
         self.exists = np.arange(max(counts)) < np.array(counts)[:, None]
         x = np.zeros((len(cases), max(counts), len(names)))
@@ -41,13 +50,14 @@ class ChoiceEvidence:
 
     def plans(self) -> list[HeadSpec]:
         """The candidates: single features, and all features."""
-        sets: dict[str, tuple[str, ...]] = {name: (name,) for name in self.names if name != LENGTH}
+        questions = tuple(name for name in self.names if name.startswith(QUESTION))
+        sets: dict[str, tuple[str, ...]] = {name: (name,) for name in self.names if name not in (LENGTH, *questions)}
+        if questions:
+            sets["questions"] = questions
         if len(self.names) > 1:
             sets["all"] = tuple(self.names)
         plans = [
-            HeadSpec(name, features, penalty)
-            for name, features in sets.items()
-            for penalty in (PENALTIES if len(features) > 1 else PENALTIES[:1])
+            HeadSpec(name, features, penalty) for name, features in sets.items() for penalty in penalties_for(features)
         ]
         return plans or [HeadSpec("base rate", (), PENALTIES[0])]
 

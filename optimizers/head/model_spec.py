@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...data import Case
+from ...judging.calibration_features import LENGTH
+from ...judging.features_by_name import recurring
 from ..soft_labels import SoftLabels, soft_labels
 
 Floats = NDArray[np.float64]
@@ -16,6 +18,8 @@ ByAspect = Literal["shared", "intercepts", "models"]
 MODELS: tuple[ByAspect, ...] = get_args(ByAspect)
 ASPECT_WORDS = {"intercepts": "an intercept for each aspect", "models": "a model for each aspect"}
 PENALTIES = (1.0, 10.0, 100.0)  # precision of the prior of a standardised weight; a single feature has the first
+MORE_PENALTIES = (*PENALTIES, 1000.0)  # of many features, such as those of a bank of questions
+MANY = 10  # features; with more, numbered criteria make way for named questions too
 SAME = 1e-9  # columns this close to proportional are one feature
 
 
@@ -57,6 +61,18 @@ class HeadSpec:
             self.isotonic,
             -self.penalty,
         )
+
+
+def penalties_for(features: Sequence[str]) -> tuple[float, ...]:
+    """The penalties that a candidate with these features is tried with."""
+    return PENALTIES[:1] if len(features) < 2 else PENALTIES if len(features) <= MANY else MORE_PENALTIES
+
+
+def offered(rows: Sequence[Mapping[str, object]], *, length: bool) -> list[str]:
+    """The features that a head may use, in order of appearance: all but the length, unless it may use that, and those
+    of questions that seldom recur."""
+    names = [name for name in dict.fromkeys(name for row in rows for name in row) if length or name != LENGTH]
+    return recurring(names, rows, MANY)
 
 
 def label_indicators(cases: Sequence[Case], labels: Sequence[str]) -> Floats:

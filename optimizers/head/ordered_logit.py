@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ...data import Case, Verdict
 from ...judging.calibration_features import ASPECT, LENGTH, pair_features
+from ...judging.features_by_name import QUESTION
 from ...judging.heads import THRESHOLDS, Knots, PairHead
 from ..soft_labels import SoftLabels
 from .isotonic import odd_rising
@@ -19,6 +20,8 @@ from .model_spec import (
     informative_features,
     label_indicators,
     match_size,
+    offered,
+    penalties_for,
     soft_labels_of,
 )
 
@@ -50,7 +53,8 @@ class PairEvidence:
 
     def __init__(self, cases: Sequence[Case], verdicts: Sequence[Verdict], *, length: bool) -> None:
         features = [pair_features(case, verdict) for case, verdict in zip(cases, verdicts, strict=True)]
-        self.names, odd = feature_matrix([{k: v for k, v in f.odd.items() if length or k != LENGTH} for f in features])
+        names = set(offered([f.odd for f in features], length=length))
+        self.names, odd = feature_matrix([{k: v for k, v in f.odd.items() if k in names} for f in features])
         self.even_names, even = feature_matrix([f.even for f in features])
         self.names, self.odd = informative_features(self.names, odd)
         self.even_names, self.even = informative_features(self.even_names, even, centred=True)
@@ -64,18 +68,22 @@ class PairEvidence:
     def plans(self) -> list[HeadSpec]:
         """The candidates, from simple to rich: single features, one per kind of evidence, criteria, members, all."""
         names = [name for name in self.names if name != LENGTH]
+        questions = [name for name in names if name.startswith(QUESTION)]
         groups = {
+            "questions": questions,
             "kinds": [name for name in names if name in KINDS],
             "criteria": [name for name in names if name.startswith("criterion ")],
             "members": [name for name in names if name.startswith("member ")],
             "all": names,
         }
-        sets = {name: (name,) for name in names} | {name: tuple(g) for name, g in groups.items() if len(g) > 1}
+        sets = {name: (name,) for name in names if name not in questions} | {
+            name: tuple(g) for name, g in groups.items() if len(g) > 1
+        }
         if LENGTH in self.names:
             sets |= {f"{name} + {LENGTH}": (*features, LENGTH) for name, features in sets.items()}
         plans = []
         for name, features in sets.items():
-            for penalty in PENALTIES if len(features) > 1 else PENALTIES[:1]:
+            for penalty in penalties_for(features):
                 plans.append(HeadSpec(name, features, penalty))
                 for by_case, by_aspect in self._ways_of_ties():
                     plans.append(HeadSpec(name, features, penalty, by_case=by_case, by_aspect=by_aspect))

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from ...data import Case, Scores, Verdict
 from ...errors import DeclarationError
 from ...judging.calibration_features import LENGTH, impute, text_features
+from ...judging.features_by_name import QUESTION
 from ...judging.heads import AspectModel, Knots, ScoreHead
 from ..soft_labels import SoftLabels
 from .isotonic import rising
 from .likelihood import fit_squares, fit_squares_within
-from .model_spec import MODELS, PENALTIES, HeadSpec, feature_matrix, informative_features
+from .model_spec import MODELS, PENALTIES, HeadSpec, feature_matrix, informative_features, offered, penalties_for
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -55,8 +56,8 @@ class TextEvidence:
 
     def __init__(self, cases: Sequence[Case], verdicts: Sequence[Verdict], *, length: bool) -> None:
         rows = [text_features(case, verdict) for case, verdict in zip(cases, verdicts, strict=True)]
-        offered = [k for k in dict.fromkeys(name for f in rows for name in f) if length or k != LENGTH]
-        names, x = feature_matrix([impute(f, offered) for f in rows])
+        listed = offered(rows, length=length)
+        names, x = feature_matrix([impute(f, listed) for f in rows])
         self.names, self.x = informative_features(names, x, centred=True)
         self.aspects = sorted({case.aspect or "" for case in cases})
         self.aspect = np.array([self.aspects.index(case.aspect or "") for case in cases], dtype=np.int64)
@@ -72,13 +73,17 @@ class TextEvidence:
     def plans(self) -> list[HeadSpec]:
         """The candidates: single features, and all features, each linear and isotonic; of several aspects one model
         for all, with an intercept for each aspect, and a model for each."""
-        sets: dict[str, tuple[str, ...]] = {name: (name,) for name in self.names if name not in UNSIGNED}
+        questions = tuple(name for name in self.names if name.startswith(QUESTION))
+        single = [name for name in self.names if name not in (*UNSIGNED, *questions)]
+        sets: dict[str, tuple[str, ...]] = {name: (name,) for name in single}
+        if questions:
+            sets["questions"] = questions
         if len(self.names) > 1:
             sets["all"] = tuple(self.names)
         plans = [
             HeadSpec(name, features, penalty, isotonic=isotonic)
             for name, features in sets.items()
-            for penalty in (PENALTIES if len(features) > 1 else PENALTIES[:1])
+            for penalty in penalties_for(features)
             for isotonic in (False, True)
         ] or [HeadSpec("mean of the labels", (), PENALTIES[0])]
         by_aspect = MODELS if len(self.aspects) > 1 else MODELS[:1]

@@ -131,6 +131,8 @@ def test_a_single_text_by_hand() -> None:
             "spread": 1.0,
             "criterion 1": 4.0,
             "criterion 2": 2.0,
+            "question clear": 4.0,
+            "question right": 2.0,
             "top level": 0.375,
             "above bottom": 0.875,
             "doubt": (0.5 + math.sqrt(0.5)) / 2,

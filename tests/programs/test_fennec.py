@@ -9,7 +9,8 @@ from dspy.lm15 import Request
 from dicast.data import Case, Finding, Judged, Scores, Verdict, Winner
 from dicast.errors import DeclarationError
 from dicast.judging import build
-from dicast.programs.criterion_ranking import Priorities, head
+from dicast.judging.features_by_name import criterion_head
+from dicast.programs.criterion_ranking import Priorities
 from dicast.testing import Answer, ScriptedLM, answer_fields, prompt_text
 
 PAIR = Case(id="p", query="Name a prime.", candidates=[{"text": "9"}, {"text": "7 is prime"}], label={"value": "b"})
@@ -304,7 +305,7 @@ A, B, TIE = (Winner(value=value) for value in ("a", "b", "tie"))
     ],
 )
 def test_the_head_of_a_criterion_stands_before_its_colon(criterion: str, name: str) -> None:
-    assert head(criterion) == name
+    assert criterion_head(criterion) == name
 
 
 def test_priorities_are_shares_of_right_pairs_shrunk_to_one_half() -> None:

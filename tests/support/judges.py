@@ -85,7 +85,10 @@ def by_text(request: Request) -> Answer:
     for name in answer:
         values = values_of(schema["properties"][name])
         wanted_level = {"score_a": quality.get("A"), "score_b": quality.get("B"), "score": one, "stars": one}.get(name)
-        if name in wanted:
+        if name == "answer":  # of a question of a bank; no text is better than another by a yes
+            said = best if best in values else "yes"
+            wanted["answer"], wanted_level = (said, None) if isinstance(values[0], str) else (None, one)
+        if wanted.get(name) is not None:
             answer[name] = wanted[name]
         elif wanted_level is not None:
             answer[name] = values[wanted_level * (len(values) - 1) // 9]
