@@ -1,6 +1,6 @@
 """What a response gains by speaking to the judge, with the fence around it and without.
 
-    python benchmarks/injection.py --cases pandalm --limit 60 --set evidence=pairwise --out runs/injection
+    python benchmarks/injection.py --cases pandalm --limit 60 --set grading=pairwise --out runs/injection
 
 Pairs with a human label are judged as they are, in both arms. Where both arms are right, each attack of
 catalog/sets/attacks.jsonl is appended to the losing response, and the pair is judged again in both arms:

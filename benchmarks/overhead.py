@@ -48,7 +48,7 @@ def main() -> None:
     count = parser.parse_args().cases
     transport = Transport(Instant(), wire_model="instant/x", pricing=None, schema=True, max_in_flight=8)
     lm = MeteredLM("instant/x", transport, cache=False)
-    judge = build("direct", evidence="pairwise", readout="generate", order="both")
+    judge = build("direct", grading="pairwise", readout="generate", order="both")
     predict = dspy.Predict(Prefer)
     cases = [
         Case(id=str(n), query=f"question {n}", candidates=[{"text": "left " * 40}, {"text": "right " * 40}])

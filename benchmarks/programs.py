@@ -69,7 +69,7 @@ ROWS: dict[str, str] = {
     f"--set keep=1 --set priority=asked {READ}",
     "prefeval-pref-permutation-read": f"--judge pref {CHOICE_PREF} {READ} --set weighting=permutation",
     "prefeval-pref-no-preference-read": f"--judge pref {CHOICE_PREF} {READ} --set personalise=false",
-    "pandalm-panel": f"--judge direct --cases pandalm --no-ties --limit 4 --seed 1 {WRITE} --set evidence=pairwise "
+    "pandalm-panel": f"--judge direct --cases pandalm --no-ties --limit 4 --seed 1 {WRITE} --set grading=pairwise "
     "--order one --samples 3 --pool majority",
     "fed-explicit-V2": f"--judge explicit {FED} --set form=V2",
     "fed-explicit-V5": "--judge explicit --cases fed-turn --aspect overall --limit 6 --seed 1 "

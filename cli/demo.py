@@ -99,7 +99,7 @@ def _run(path: Path, chosen: "list[Case]", out: Path, model: str, **settings: st
     from . import render
     from .interrupt import stop_on_interrupt
 
-    judge = workflows.JudgeSpec("direct", model, {"evidence": "pairwise", **settings})
+    judge = workflows.JudgeSpec("direct", model, {"grading": "pairwise", **settings})
     with render.RunProgress(quiet=False) as progress, stop_on_interrupt(progress) as stop:
         run = workflows.run(judge, path, out=out, limit=len(chosen), workers=2, progress=progress, stop=stop)
     if run.status == "stopped":

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from ..data import Case, Finding, Verdict
 from ..data.verdict import Order
 from .aggregate import FLOOR, margin, mean_scores
+from .blocks import DISTANCE
 from .features_by_name import QUESTION, answers_by_name
 
 LENGTH = "length"
@@ -43,7 +44,8 @@ def pair_features(case: Case, verdict: Verdict) -> PairFeatures:
     the `orders disagree`, the `tie share` where the judge could say tie, and the `mean score` of both candidates:
     on PandaLM people call two bad ones a tie more often than two good ones; `aspect NAME`, 1 for a case of this one.
 
-    Of each measured evidence: odd its difference, by its name; even the difference's size and the mean, `mean NAME`.
+    Of each measured evidence: odd its difference, by its name; even the difference's size and the mean, `mean NAME`. Of
+    a distance, `NAME distance`, which is the same for both candidates: even, by its name.
     """
     readings = _readings(verdict)
     odd = _evidence(readings) if readings else {"verdict": _verdict_margin(verdict)}
@@ -62,7 +64,10 @@ def pair_features(case: Case, verdict: Verdict) -> PairFeatures:
     if case.aspect:
         even[ASPECT + case.aspect] = 1.0
     for name, (a, b) in _measured(case, verdict).items():
-        odd[name], even[f"|{name}|"], even[f"mean {name}"] = a - b, abs(a - b), (a + b) / 2
+        if name.endswith(DISTANCE):
+            even[name] = (a + b) / 2
+        else:
+            odd[name], even[f"|{name}|"], even[f"mean {name}"] = a - b, abs(a - b), (a + b) / 2
     first, second = _log_lengths(case)
     return PairFeatures(odd | {LENGTH: first - second}, even)
 

@@ -23,7 +23,7 @@ from ..errors import DeclarationError
 from ..evaluation.drift import RecordedAccuracy, read_accuracy
 from ..parsing import explain, parse_json, read_text, shown
 from .judge import Judge
-from .judge_file_upgrade import renamed_training, upgraded
+from .judge_file_upgrade import renamed_training, upgraded, with_present_settings
 from .judge_record import JudgeRecord, as_json, from_record, same_structure, to_record
 from .registry import JUDGE_SUFFIX
 
@@ -143,8 +143,9 @@ def _parsed(text: str, who: str) -> JudgeFile:
     is_old = content["format"] != FORMAT
     try:
         file = JudgeFile.model_validate(content | {"format": FORMAT})
+        judge = with_present_settings(file.judge)
         if not is_old:
-            return file
-        return file.model_copy(update={"judge": upgraded(file.judge), "training": renamed_training(file.training)})
+            return file.model_copy(update={"judge": judge})
+        return file.model_copy(update={"judge": upgraded(judge), "training": renamed_training(file.training)})
     except ValidationError as error:
         raise DeclarationError(f"{who}: {explain(error)} Fix the field, or save the judge again.") from None

@@ -3,6 +3,7 @@
 Their training records get today's names, so that `dicast show` prints old and new files in the same words.
 
 The stage that the file's readout used gives instructions and demos; the other one does where it alone was tuned.
+In files of either format `direct` may have a setting `evidence`, whose present name is `grading`.
 """
 
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ TRAINING_NAMES = {
     "neutral": "null_value",
     "sittings": "sessions",
 }  # of records, in format 1: in format 2
+GRADINGS = ("pairwise", "single", "both")
 OLD_NAMES = {"question": ("write", "read")}  # of judges of a signature; elsewhere NAME and NAME_probability
 
 
@@ -36,6 +38,26 @@ def upgraded(record: JudgeRecord) -> JudgeRecord:
     merged = _merged_stages(own, record.stages, str(record.settings.get("readout", "")))
     stages = {name: with_inputs_of(own[name], stage) if name in own else stage for name, stage in merged.items()}
     return record.model_copy(update={"stages": stages})
+
+
+def with_present_settings(record: JudgeRecord) -> JudgeRecord:
+    """The record with the present names of its settings, and of those of its members."""
+    members = tuple(map(with_present_settings, record.members))
+    settings = present_settings(record.settings) if record.program == "direct" else record.settings
+    return record.model_copy(update={"members": members, "settings": settings})
+
+
+def present_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with `grading` for what was called `evidence` in `direct`.
+
+    Example:
+        >>> present_settings({"members[0].evidence": "both", "order": "one"})
+        {'members[0].grading': 'both', 'order': 'one'}
+    """
+    return {
+        name[: -len("evidence")] + "grading" if name.endswith("evidence") and value in GRADINGS else name: value
+        for name, value in settings.items()
+    }
 
 
 def _merged_stages(

@@ -182,7 +182,7 @@ def sibling(name: str, other: str) -> str:
     """The full name of a parameter of the same judge.
 
     Example:
-        >>> sibling("members[0].order", "evidence")
-        'members[0].evidence'
+        >>> sibling("members[0].order", "grading")
+        'members[0].grading'
     """
     return f"{prefix}.{other}" if (prefix := name.rpartition(".")[0]) else other

@@ -1,6 +1,6 @@
 """`direct`: one plain question, the baseline to beat (single and pairwise grading, arXiv 2306.05685).
 
-`evidence` says what is asked: `pairwise` which of the two is better, `single` a score 1..5 of each candidate alone, or
+`grading` says what is asked: `pairwise` which of the two is better, `single` a score 1..5 of each candidate alone, or
 `both`, whose log-odds are added. With the `probability` readout a pair costs 2, 2 or 4 calls of one token.
 """
 
@@ -31,7 +31,7 @@ class Direct(Judge):
     """Asks one question and reads the answer.
 
     Args:
-        evidence: "pairwise", "single" or "both".
+        grading: "pairwise", "single" or "both".
         readout: "generate" (the model writes the answer) or "probability" (one token's probabilities are read).
         order: "one" or "both"; single scores are asked of each candidate alone and have no order.
         tie_threshold: margins up to this many log-odds are ties.
@@ -43,30 +43,30 @@ class Direct(Judge):
     def __init__(
         self,
         *,
-        evidence: str = "both",
+        grading: str = "both",
         readout: str = "probability",
         order: str = "both",
         tie_threshold: float = 0.0,
         score_weight: float = 1.0,
     ) -> None:
         super().__init__()
-        self.evidence = HParam(evidence, ("pairwise", "single", "both"))
+        self.grading = HParam(grading, ("pairwise", "single", "both"))
         self.readout = HParam(readout, READOUTS)
         self.min_mass = min_mass_parameter()
-        self.order = HParam(order, ("one", "both"), idle_when={"evidence": "single"})
+        self.order = HParam(order, ("one", "both"), idle_when={"grading": "single"})
         self.tie_threshold = HParam(tie_threshold, least=0.0)
         self.score_weight = HParam(score_weight, least=0.0)
         self.prefer = Question(signatures.Prefer, "judgment", max_tokens=32)
         self.grade = Question(signatures.Grade, "judgment", max_tokens=32)
 
     def assess(self, case: Case) -> Verdict:
-        evidence = self.evidence.value if case.is_pair else "single"
-        if evidence != "single" and not case.is_pair:
-            raise DeclarationError(f"judge 'direct': case {case.id!r} is no pair; use evidence=single.")
+        grading = self.grading.value if case.is_pair else "single"
+        if grading != "single" and not case.is_pair:
+            raise DeclarationError(f"judge 'direct': case {case.id!r} is no pair; use grading=single.")
         asks: list[Any] = []
-        if evidence != "single":
+        if grading != "single":
             asks += [lambda order=order: self._preference(case, order) for order in orders(self.order.value)]
-        if evidence != "pairwise":
+        if grading != "pairwise":
             asks.append(lambda: self._grades(case))
         findings = concurrently(lambda ask: ask(), asks)
         return verdict_of(case, findings, tie_threshold=self.tie_threshold.value, score_weight=self.score_weight.value)

@@ -13,6 +13,7 @@ from ..engines.models import Roles
 from ..errors import DeclarationError, ModelError
 from ..judging import Judge, LearningJudge, Panel, build
 from ..judging.judge_file import fingerprint
+from ..judging.judge_file_upgrade import present_settings
 from ..judging.judge_record import JudgeRecord, default_record, to_record
 from ..judging.registry import JUDGE_SUFFIX, PROGRAMS, is_judge_file, judge_title
 
@@ -177,6 +178,9 @@ def same_judge(before: Mapping[str, Any], now: Mapping[str, Any], judge: Judge) 
     answered_by_the_same = "models" in before and before["models"] == now.get("models")
     if "lm" in before and (answered_by_the_same or _means(str(before["lm"]), judge)):
         same["lm"] = before["lm"]
+    settings = before.get("settings")
+    if isinstance(settings, dict) and present_settings(settings) == now.get("settings"):
+        same["settings"] = settings  # `direct` had another name for a parameter
     learned = before.get("learned")
     tables = {name: {"shares": state["shares"]} for name, state in _learned(judge).items() if "shares" in state}
     if learned and learned in (tables, *(table["shares"] for table in tables.values())):

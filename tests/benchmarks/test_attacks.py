@@ -141,7 +141,7 @@ def gullible(request: Request) -> Answer:
 
 
 def arms(out: Path) -> list[Any]:
-    fence, plain = (build("direct", evidence="pairwise", readout="probability") for _ in injection.ARMS)
+    fence, plain = (build("direct", grading="pairwise", readout="probability") for _ in injection.ARMS)
     return [
         injection.Arm("fence", fence, injection.RunFolder(out / "fence")),
         injection.Arm("unfenced", injection.without_fence_notice(plain), injection.RunFolder(out / "unfenced")),
@@ -326,7 +326,7 @@ def test_the_command_attacks_resumes_and_reports(
 
 
 CASES = list(read_cases(ROOT / "catalog" / "sets" / "authored.jsonl"))
-ASK_LETTERS = robustness.Setup("direct", {"readout": "generate", "evidence": "pairwise"}, ("authored",))
+ASK_LETTERS = robustness.Setup("direct", {"readout": "generate", "grading": "pairwise"}, ("authored",))
 ASK_SCORES = robustness.Setup("explicit", {}, ("absent", "authored"))
 FEW = robustness.Setup("pairwise", {}, ("few",))
 ABSENT = robustness.Setup("perse", {}, ("absent",))

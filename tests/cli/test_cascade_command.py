@@ -60,7 +60,7 @@ def write(path: str, numbers: range, *, about: str = "", wrong: int = 0) -> None
 
 def write_members(server: MockServer) -> None:
     for model, order in ORDERS.items():
-        save(build("direct", evidence="pairwise", order=order), f"{model}.judge.json", lm=lm(server, model))
+        save(build("direct", grading="pairwise", order=order), f"{model}.judge.json", lm=lm(server, model))
 
 
 def lm(server: MockServer, model: str) -> str:
@@ -309,7 +309,7 @@ def test_other_cases_and_other_members_are_judged_anew(server: MockServer) -> No
     write("labels.jsonl", range(20), about="other texts")
     run(CASCADE)
     assert len(server.requests) == before + 60
-    save(build("direct", evidence="pairwise", order="both"), "small.judge.json", lm=lm(server, "small"))
+    save(build("direct", grading="pairwise", order="both"), "small.judge.json", lm=lm(server, "small"))
     run(CASCADE)
     assert len(server.requests) == before + 60 + 20  # of the small one's other order; the rest is in the cache
     assert len(list(Path("compiled/cascade-labels.evidence").glob("small-*"))) == 3
@@ -319,7 +319,7 @@ def test_other_cases_and_other_members_are_judged_anew(server: MockServer) -> No
 def test_cases_that_a_member_was_compiled_on_are_refused(
     server: MockServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = ["--out", "made", "--trials", "0", "--set", "evidence=pairwise", "--lm", lm(server, "large")]
+    options = ["--out", "made", "--trials", "0", "--set", "grading=pairwise", "--lm", lm(server, "large")]
     run(["compile", "direct", "--cases", "labels.jsonl", *options])
     capsys.readouterr()
     assert run(["cascade", "made/direct.judge.json", "large.judge.json", "--cases", "labels.jsonl"]) == 3
@@ -367,7 +367,7 @@ def test_show_says_a_cascade_in_words(server: MockServer, capsys: pytest.Capture
         "  member 1, decides at certainty 0.57 or more\n"
         f"    direct, model {lm(server, 'small')}\n"
         "    settings\n"
-        "      evidence = pairwise  (default both)\n"
+        "      grading = pairwise  (default both)\n"
         "      order = one  (default both)\n"
         "  member 2, decides at certainty 0.57 or more\n"
     ) in out

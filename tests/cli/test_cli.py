@@ -86,7 +86,7 @@ def test_ties_can_be_left_out_and_a_sample_is_drawn_by_seed(elsewhere, capsys):
         (["judge", "--cases", "pairs.jsonl", "--lm", "nobody/x"], "dicast: model 'nobody/x': the provider 'nobody'"),
         (["judge", "--cases", "pairs.jsonl", "--lm", "openai/x@http://127.0.0.1:9/v1"], "nothing answers at http://127"),
         (["judge", "--cases", "pairs.jsonl", "--lm", "openai/gpt-4o-mini"], "no API key. Set OPENAI_API_KEY"),
-        (["judge", "--cases", "pairs.jsonl", "--set", "depth=3"], "no parameter 'depth'. It has: evidence"),
+        (["judge", "--cases", "pairs.jsonl", "--set", "depth=3"], "no parameter 'depth'. It has: grading"),
         (["judge", "--cases", "pairs.jsonl", "--branches", "3"], "judge 'direct' has no parameter 'branches'."),
         (["judge", "--cases", "pairs.jsonl", "--budget", "euros=3"], "write calls=, tokens=, cost= or minutes="),
         (["judge", "--cases", "pairs.jsonl", "--scale", "5"], "'5' is no scale; write LO..HI, as in 1..5."),

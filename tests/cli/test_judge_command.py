@@ -55,7 +55,7 @@ def test_explaining_a_fitted_baseline_fits_it_first(cases, capsys):
 def test_a_panel_asks_every_member_and_names_them_in_the_signature(cases, capsys):
     with MockServer() as first, MockServer() as second:
         models = [f"openai/m@{first.url}", f"openai/n@{second.url}"]
-        arguments = ["judge", "--cases", "pairs.jsonl", "--set", "evidence=pairwise", "--out", "out", "--json"]
+        arguments = ["judge", "--cases", "pairs.jsonl", "--set", "grading=pairwise", "--out", "out", "--json"]
         assert run([*arguments, "--panel", models[0], "--panel", models[1], "--pool", "probability"]) == 0
     assert len(first.requests) == len(second.requests) == 4 * 2
     told = json.loads(capsys.readouterr().out)["evaluation"]
@@ -67,7 +67,7 @@ def test_a_panel_asks_every_member_and_names_them_in_the_signature(cases, capsys
 
 
 def test_samples_draw_written_answers_anew(cases, capsys):
-    arguments = ("--readout", "generate", "--set", "evidence=pairwise", "--order", "one", "--limit", "1")
+    arguments = ("--readout", "generate", "--set", "grading=pairwise", "--order", "one", "--limit", "1")
     with MockServer() as server:
         assert judge(server, *arguments, "--samples", "3", "--out", "out", "--json") == 0
     assert [body["temperature"] for body in server.requests] == [0.7] * 3

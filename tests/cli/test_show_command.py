@@ -34,7 +34,7 @@ def here(tmp_path, monkeypatch):
 
 
 def taught():
-    judge = build("direct", evidence="pairwise", readout="generate")
+    judge = build("direct", grading="pairwise", readout="generate")
     asked = judge.prefer.ask
     first, *rest = asked.signature.instructions.splitlines()
     asked.signature = asked.signature.with_instructions("\n".join([first, "Be strict.", *rest]))
@@ -59,7 +59,7 @@ def test_show_says_what_was_learnt_and_nothing_else(here, capsys):
         f"tone.judge.json  {fingerprint('tone.judge.json')[:12]}\n"
         "  direct, model openai/small\n"
         "  settings\n"
-        "    evidence = pairwise  (default both)\n"
+        "    grading = pairwise  (default both)\n"
         "    readout = generate  (default probability)\n"
         "  stage prefer\n"
     )
@@ -177,7 +177,7 @@ def pairs(folder, right, wrong):
 
 def check(hits, n, *more, **training):
     with MockServer() as server:
-        judge = build("direct", evidence="pairwise")
+        judge = build("direct", grading="pairwise")
         save(
             judge, "tone.judge.json", training={"after": {"hits": hits, "n": n}} | training, lm=f"openai/m@{server.url}"
         )
@@ -205,7 +205,7 @@ def test_a_judge_that_agrees_as_before_passes(here, capsys):
 def test_repeated_checks_are_counted_and_add_up(here, capsys):
     with MockServer() as server:
         lm = f"openai/m@{server.url}"
-        save(build("direct", evidence="pairwise"), "tone.judge.json", training={"after": {"hits": 90, "n": 100}}, lm=lm)
+        save(build("direct", grading="pairwise"), "tone.judge.json", training={"after": {"hits": 90, "n": 100}}, lm=lm)
 
         def checked(name, right, wrong):
             (here / name).mkdir(exist_ok=True)
@@ -240,7 +240,7 @@ def checked_with_certificate(here, threshold, capsys):
     pairs(here, 40, 40)
     certificate = certify([0.9] * 100, [True] * 100).model_copy(update={"threshold": threshold})
     with MockServer() as server:
-        judge = build("direct", evidence="pairwise")  # of certainty 1/3
+        judge = build("direct", grading="pairwise")  # of certainty 1/3
         judge.threshold = threshold
         save(
             judge, "tone.judge.json", training={"after": {"hits": 500, "n": 1000}},
@@ -278,7 +278,7 @@ def test_rows_that_a_judge_was_compiled_on_are_known_with_a_space_more(here, cap
 
 def test_drift_is_of_all_verdicts_also_those_that_the_threshold_abstains_from(here, capsys):
     pairs(here, 5, 5)
-    judge = build("direct", evidence="pairwise")
+    judge = build("direct", grading="pairwise")
     judge.threshold = 1.0
     with MockServer() as server:
         save(judge, "tone.judge.json", training={"after": {"hits": 8, "n": 10}}, lm=f"openai/m@{server.url}")

@@ -74,7 +74,7 @@ def test_no_verb_prints_a_control_character_or_a_key(folder, capsys):
         for extra in ((), ("--json",)):
             verb("judge", *fennec, "--limit", "3", "--out", out, *lm, *extra)
             verb("judge", "--cases", folder, "--out", "runs/[x]", *lm, *extra)
-            verb("judge", "--cases", folder, "--explain", f"1{HOSTILE}", "--set", "evidence=pairwise", *lm, *extra)
+            verb("judge", "--cases", folder, "--explain", f"1{HOSTILE}", "--set", "grading=pairwise", *lm, *extra)
             verb("evaluate", out, "--against", "runs/[x]", *extra)
             verb("report", out, "--out", f"{FILE}.html", *extra)
             verb("check", "--cases", folder, *lm, *extra, code=3)

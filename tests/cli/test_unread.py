@@ -38,11 +38,11 @@ def test_a_server_whose_first_token_is_never_an_option_scores_nothing(cases, cap
 def test_a_model_that_is_mostly_unread_warns_everywhere(cases, capsys):
     low = {"The": 0.8, "A": 0.15, "B": 0.05}
     with MockServer(token_probabilities=lambda body: low) as server:
-        assert judged(cases, server.url, "--set", "evidence=pairwise") == 0
+        assert judged(cases, server.url, "--set", "grading=pairwise") == 0
         printed = capsys.readouterr().out
         assert WARNING in printed.replace("\n", " ")
         assert "mass read" in printed
-        assert judged(cases, server.url, "--set", "evidence=pairwise", "--json") == 0
+        assert judged(cases, server.url, "--set", "grading=pairwise", "--json") == 0
         as_json = json.loads(capsys.readouterr().out)["evaluation"]["sections"]["readout"]
         assert as_json[0]["warning"].startswith("the options hold 20%")
     assert run(["evaluate", "out"]) == 0
@@ -56,11 +56,11 @@ def test_the_unscored_are_named_with_what_asks_them_again(cases, capsys):
         return {"The": 1.0} if "x7" in json.dumps(body) else {"A": 0.6, "B": 0.3}
 
     with MockServer(token_probabilities=sometimes) as server:
-        assert judged(cases, server.url, "--set", "evidence=pairwise") == 0
+        assert judged(cases, server.url, "--set", "grading=pairwise") == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "unscored unreadable 1 counted in coverage only; asked again by the next run" in printed
     assert run(["evaluate", "out"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "1 unscored: 1 unreadable (asked again by the next run)" in printed
     with MockServer(token_probabilities=lambda body: {"A": 0.6, "B": 0.3}) as server:
-        assert judged(cases, server.url, "--set", "evidence=pairwise", "--json") == 3  # another endpoint, another run
+        assert judged(cases, server.url, "--set", "grading=pairwise", "--json") == 3  # another endpoint, another run

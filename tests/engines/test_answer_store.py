@@ -290,7 +290,7 @@ with MockServer() as server:
     for _ in range(2):
         lm = dspy.LM("openai/own", api_base=server.url, api_key="none")
         with dspy.context(lm=lm):
-            verdict = dicast.judge("direct", readout="probability", evidence="pairwise", order="one")(case)
+            verdict = dicast.judge("direct", readout="probability", grading="pairwise", order="one")(case)
         assert verdict.status == "scored", verdict
         asked.append(len(server.requests))
         poison()

@@ -317,7 +317,7 @@ def test_equal_calls_in_flight_are_made_once():
     import dicast
 
     with MockServer(delay=0.2) as server:
-        judge = dicast.judge("direct", lm=f"openai/once@{server.url}", evidence="pairwise", order="one")
+        judge = dicast.judge("direct", lm=f"openai/once@{server.url}", grading="pairwise", order="one")
         case = Case(id="same", query="q", candidates=[{"text": "x"}, {"text": "y"}])
         verdicts = []
         threads = [threading.Thread(target=lambda: verdicts.append(judge(case))) for _ in range(8)]
@@ -337,7 +337,7 @@ def test_two_servers_of_one_model_name_do_not_share_answers():
     asked = []
     for _ in range(2):
         with MockServer() as server:
-            dicast.judge("direct", lm=f"openai/same@{server.url}", evidence="pairwise", order="one")(case)
+            dicast.judge("direct", lm=f"openai/same@{server.url}", grading="pairwise", order="one")(case)
             asked.append(server.request_counts.total())
     assert asked == [1, 1]
 

@@ -96,7 +96,7 @@ def test_a_provider_of_litellm_gets_the_stripped_key(tmp_path):
     code = (
         "import dicast\n"
         "case = dicast.Case(id='1', query='q', candidates=[{'text': 'x'}, {'text': 'y'}])\n"
-        "verdict = dicast.judge('direct', lm='lm_studio/m', evidence='pairwise')(case)\n"
+        "verdict = dicast.judge('direct', lm='lm_studio/m', grading='pairwise')(case)\n"
         "assert verdict.status == 'scored', verdict\n"
     )
     with MockServer() as server:

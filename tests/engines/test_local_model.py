@@ -55,7 +55,7 @@ def test_token_probabilities_stand_on_the_options(small_model):
 
 @pytest.mark.model
 def test_the_merged_verdict_turns_over_with_the_pair_on_a_real_model(small_model):
-    judge = dicast.judge("direct", lm=small_model, evidence="pairwise")
+    judge = dicast.judge("direct", lm=small_model, grading="pairwise")
     verdict, swapped = judge(CASES[5]), judge(CASES[5].swapped())
     assert swapped.distribution == verdict.swapped().distribution
     assert swapped.usage.calls == 0  # the two orders of the one are those of the other: all from the cache
@@ -87,7 +87,7 @@ def test_the_command_judges_with_a_local_model_and_resumes(small_model, tmp_path
         "out",
         "--json",
         "--set",
-        "evidence=pairwise",
+        "grading=pairwise",
     ]
     for limit in ("3", "5"):
         assert run([*arguments, "--limit", limit]) == 0

@@ -155,7 +155,7 @@ def test_a_provider_without_a_native_route_goes_through_litellm(tmp_path):
         "import dicast\n"
         "case = dicast.Case(id='1', query='q', candidates=[{'text': 'x'}, {'text': 'y'}])\n"
         "for readout in ('generate', 'probability'):\n"
-        "    verdict = dicast.judge('direct', lm='lm_studio/m', readout=readout, evidence='pairwise')(case)\n"
+        "    verdict = dicast.judge('direct', lm='lm_studio/m', readout=readout, grading='pairwise')(case)\n"
         "    assert (verdict.status, verdict.usage.calls) == ('scored', 2), verdict\n"
         "import sys\n"
         "print('litellm.main' in sys.modules)\n"

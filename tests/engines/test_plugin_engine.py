@@ -46,7 +46,7 @@ def gateway(monkeypatch):
 
 def test_the_engine_of_the_page_answers_a_judge(install, gateway):
     install("desk_gateway", blocks("An engine", "python")[0], entry_points("An engine"))
-    judge = dicast.judge("direct", lm="gateway/judge-one", readout="generate", evidence="pairwise", order="one")
+    judge = dicast.judge("direct", lm="gateway/judge-one", readout="generate", grading="pairwise", order="one")
     verdict = judge(PAIR)
     assert (verdict.status, verdict.winner) == ("scored", "b")
     assert (verdict.usage.calls, verdict.usage.prompt_tokens, verdict.usage.completion_tokens) == (1, 20, 3)
@@ -60,7 +60,7 @@ def test_the_command_of_the_page_runs(install, gateway, tmp_path, monkeypatch, c
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pairs.jsonl").write_text(PAIR.model_dump_json() + "\n")
     (command,) = blocks("An engine", "sh")
-    assert run([*command.split()[1:], "--set", "evidence=pairwise", "--out", "out"]) == 0
+    assert run([*command.split()[1:], "--set", "grading=pairwise", "--out", "out"]) == 0
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["identity"]["lm"] == "gateway/judge-large"
 
 

@@ -41,7 +41,7 @@ def texts_of(value: float, low: float, high: float) -> str:
 def test_one_folder_has_one_accuracy_and_interval(cases: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A judge of the mock server, that says A in both orders and so ties every pair, by every way to measure it."""
     with MockServer() as server:
-        judge = build("direct", evidence="pairwise")
+        judge = build("direct", grading="pairwise")
         training = {"after": {"hits": 60, "n": 100}}
         save(judge, "tone.judge.json", training=training, lm=f"openai/m@{server.url}")
         judging = ["judge", "--judge", "tone.judge.json", "--cases", cases, "--out", "out"]

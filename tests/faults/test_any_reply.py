@@ -24,7 +24,7 @@ CASES = 12
 KEY = "sk-DUMMY-0123456789-any-reply"
 RAW = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 YAML = "judges: texts\ninstructions: You judge replies.\nscale: 1..5\ncriteria: [brief]\nexplain: true\n"
-READ = ["direct", "--cases", "pairs.jsonl", "--set", "evidence=pairwise", "--order", "one"]
+READ = ["direct", "--cases", "pairs.jsonl", "--set", "grading=pairwise", "--order", "one"]
 JUDGES = {
     "read": READ,
     "written": [*READ, "--readout", "generate"],

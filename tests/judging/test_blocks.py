@@ -17,6 +17,7 @@ from dicast.data import Candidate, Case, Judged, Verdict, Winner
 from dicast.errors import DeclarationError
 from dicast.evidence.source_spec import SourceSpec
 from dicast.judging.arrays import ARRAYS, Array
+from dicast.judging.blocks import distances
 from dicast.judging.calibration_features import option_features, pair_features, text_features
 from dicast.judging.heads import ChoiceHead, Head, PairHead, ScoreHead
 from dicast.judging.linear_block import LinearBlock
@@ -102,7 +103,27 @@ def test_a_head_that_is_applied_again_measures_anew() -> None:
     vectors = np.random.default_rng(2).normal(size=(2, WIDTH)).astype(np.float32)
     earlier = judged([lettered(0.8)], measured={"state": (9.0, -9.0), "reward": (1.0, 2.0)})
     verdict = HEADS[0](pair(), earlier, {"state": vectors})
-    assert verdict.measured == {"state": block().measure(pair(), vectors), "reward": (1.0, 2.0)}
+    assert verdict.measured == {
+        "state": block().measure(pair(), vectors), "reward": (1.0, 2.0), "state distance": distances(vectors)
+    }  # fmt: skip
+
+
+def test_the_distance_of_a_pair_is_one_even_feature() -> None:
+    """|x - y| = 5 and |(x + y) / 2| = sqrt(100 + 6.25): log(0.001 + 0.48507)."""
+    vectors = np.array([[10.0, 0.0], [10.0, 5.0]])
+    verdict = Verdict(case_id="1", measured={"state distance": distances(vectors)})
+    found = pair_features(pair(), verdict)
+    assert found.even["state distance"] == pytest.approx(math.log(0.001 + 5 / math.sqrt(106.25)))
+    assert not [name for name in found.odd if "distance" in name]
+    assert [name for name in found.even if "distance" in name] == ["state distance"]
+
+
+def test_distances_are_to_the_nearest_other_and_finite() -> None:
+    near, far = distances(np.array([[1.0, 0.0], [1.1, 0.0], [9.0, 0.0]]))[::2]
+    assert near == distances(np.array([[1.0, 0.0], [1.1, 0.0]]))[0]
+    assert far > near
+    assert distances(np.array([[1.0, 2.0], [1.0, 2.0]])) == (math.log(0.001),) * 2
+    assert distances(np.array([[1.0, 2.0], [-1.0, -2.0]])) == pytest.approx((math.log(0.001 + 1000),) * 2)
 
 
 def test_what_was_not_read_or_has_another_width_is_refused() -> None:

@@ -25,7 +25,7 @@ from dicast.testing import Answer, ScriptedLM, prompt_text
 
 PAIR = Case(id="p", query="Which?", candidates=[{"text": "One."}, {"text": "Two."}])
 SINGLE = Case(id="s", query="How good?", candidates=[{"text": "One."}])
-DIRECT: dict[str, Any] = {"evidence": "pairwise", "readout": "probability"}
+DIRECT: dict[str, Any] = {"grading": "pairwise", "readout": "probability"}
 
 
 class Says(Judge):

@@ -20,7 +20,7 @@ from dicast.preparation.registry import PREPARATIONS
 from dicast.signatures.direct import Prefer
 from dicast.testing import MockServer, ScriptedLM, answer_fields
 
-WRITTEN: dict[str, Any] = {"readout": "generate", "evidence": "pairwise"}
+WRITTEN: dict[str, Any] = {"readout": "generate", "grading": "pairwise"}
 JUDGES = [program.name for program in PROGRAMS]
 SET = {"temperature": 0.8, "top_p": 0.9, "max_tokens": 600, "seed": 7}
 
@@ -269,7 +269,7 @@ def test_a_yaml_judge_declares_its_decoding(tmp_path: Path):
 def test_a_run_keeps_its_decoding_and_is_not_continued_with_another(tmp_path: Path):
     rows = [{"id": str(n), "query": "q", "response_a": f"a{n}", "response_b": "b", "label": "a"} for n in range(2)]
     with MockServer() as server:
-        judge = build("direct", readout="generate", evidence="pairwise", order="one", **SET).bind(server.model_string())
+        judge = build("direct", readout="generate", grading="pairwise", order="one", **SET).bind(server.model_string())
         dicast.run(judge, rows, out=tmp_path / "run", limit=1)
         manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
         other = judge.deepcopy().set(temperature=0.7)

@@ -200,9 +200,9 @@ def test_a_control_token_of_other_models_is_broken(token: str) -> None:
 
 
 SETTINGS: dict[str, tuple[str, dict[str, Any], bool]] = {
-    "direct, probability": ("direct", {"readout": "probability", "evidence": "both"}, True),
-    "direct, generate": ("direct", {"readout": "generate", "evidence": "both"}, True),
-    "direct, generate without a schema": ("direct", {"readout": "generate", "evidence": "both"}, False),
+    "direct, probability": ("direct", {"readout": "probability", "grading": "both"}, True),
+    "direct, generate": ("direct", {"readout": "generate", "grading": "both"}, True),
+    "direct, generate without a schema": ("direct", {"readout": "generate", "grading": "both"}, False),
     "fennec, generate": ("fennec", {"guideline": False}, True),
     "fennec, probability": ("fennec", {"guideline": False, "readout": "probability"}, True),
     "pref, generate": ("pref", {}, True),

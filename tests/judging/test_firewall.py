@@ -128,7 +128,7 @@ def test_a_verdict_that_no_file_could_hold_is_unscored(given, said):
 
 def test_what_makes_every_case_impossible_ends_the_run():
     with pytest.raises(BudgetSpent), charge_to(Ledger(budget=Budget(calls=1))):
-        ask(build("direct", evidence="pairwise"), PAIR, lambda request: {"token_probabilities": {"A": 0.5, "B": 0.5}})
+        ask(build("direct", grading="pairwise"), PAIR, lambda request: {"token_probabilities": {"A": 0.5, "B": 0.5}})
     with pytest.raises(DeclarationError, match="not a case"):
         Odd()("a text")
     with pytest.raises(DeclarationError, match="nothing was learned"):
@@ -140,7 +140,7 @@ def test_what_makes_every_case_impossible_ends_the_run():
 def test_a_key_that_is_refused_ends_the_run_unless_the_model_has_answered_before():
     answers = iter([{"better": "A"}, LMAuthError("no such key"), {"better": "A"}])
     lm = ScriptedLM(lambda request: next(answers))
-    judge = build("direct", evidence="pairwise", order="one", readout="generate")
+    judge = build("direct", grading="pairwise", order="one", readout="generate")
     with dspy.context(lm=lm):
         statuses = [judge(PAIR).reason for _ in range(3)]
     assert statuses == [None, "infrastructure", None]
@@ -200,7 +200,7 @@ def test_a_record_with_half_an_emoji_is_written_and_read_again():
 )
 def test_an_answer_that_a_parser_chokes_on_is_a_parse_failure(text):
     verdict, _ = run(
-        "direct", PAIR, lambda request: '{"better": ' + text, evidence="pairwise", order="one", readout="generate"
+        "direct", PAIR, lambda request: '{"better": ' + text, grading="pairwise", order="one", readout="generate"
     )
     assert verdict.reason == "parse_failure"
 
@@ -242,7 +242,7 @@ def test_an_answer_that_could_not_be_used_is_asked_again_and_the_others_are_not(
 
 def test_an_answer_that_could_not_be_read_is_asked_again():
     thought, letters = ({"token_probabilities": tokens} for tokens in ({"<think>": 1.0}, {"A": 0.6, "B": 0.3}))
-    judge = build("direct", evidence="pairwise", order="one")
+    judge = build("direct", grading="pairwise", order="one")
     verdicts, requests = asked_twice(lambda request: thought, lambda request: letters, judge)
     assert [verdict.reason for verdict in verdicts] == ["unreadable", None]
     assert requests == [1, 1]
@@ -261,7 +261,7 @@ def test_after_an_unexpected_error_everything_is_asked_again():
             return verdict
 
     letters = {"token_probabilities": {"A": 0.6, "B": 0.3}}
-    judge = Broken(evidence="pairwise", order="both")
+    judge = Broken(grading="pairwise", order="both")
     verdicts, requests = asked_twice(lambda request: letters, lambda request: letters, judge)
     assert [verdict.reason for verdict in verdicts] == ["internal", None]
     assert requests == [2, 2]

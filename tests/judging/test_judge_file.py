@@ -100,7 +100,7 @@ def test_a_verdict_without_a_certainty_is_abstained_by_any_threshold():
 
 
 def test_an_unscored_verdict_meets_neither_head_nor_threshold():
-    judge = build("direct", readout="generate", evidence="pairwise", order="one")
+    judge = build("direct", readout="generate", grading="pairwise", order="one")
     judge.head, judge.threshold = ChoiceHead(), 1.0  # this head would refuse a pair
     verdict, _ = ask(judge, fitting("direct"), lambda request: "not json")
     assert (verdict.status, verdict.reason) == ("unscored", "parse_failure")
@@ -535,7 +535,7 @@ def test_a_judge_file_judges_by_its_own_lm_and_stands_in_the_signature(cases, ca
         assert dicast_run(["judge", "--judge", "tone.judge.json", "--cases", "pairs.jsonl", "--json"]) == 0
     told, digest = json.loads(capsys.readouterr().out), fingerprint("tone.judge.json")[:12]
     assert told["out"] == os.path.join("runs", "tone-pairs")
-    assert told["evaluation"]["signature"].startswith(f"tone@{digest}|evidence=pairwise,min_mass=0.025,order=one,")
+    assert told["evaluation"]["signature"].startswith(f"tone@{digest}|grading=pairwise,min_mass=0.025,order=one,")
     assert all("Be strict" in json.dumps(body) for body in server.requests)
     assert identity(cases / "runs" / "tone-pairs")["lm"] == f"openai/m@{server.url}"
 
@@ -543,7 +543,7 @@ def test_a_judge_file_judges_by_its_own_lm_and_stands_in_the_signature(cases, ca
 def test_settings_and_lm_of_a_judge_file_can_be_overridden(cases, capsys):
     save(build("direct"), "tone.judge.json", lm=LM)
     with MockServer() as server:
-        more = ["--lm", f"openai/n@{server.url}", "--order", "one", "--set", "evidence=pairwise", "--out", "out"]
+        more = ["--lm", f"openai/n@{server.url}", "--order", "one", "--set", "grading=pairwise", "--out", "out"]
         assert dicast_run(["judge", "--judge", "tone.judge.json", "--cases", "pairs.jsonl", "--json", *more]) == 0
     assert len(server.requests) == 4
     assert identity(cases / "out")["settings"]["order"] == "one"

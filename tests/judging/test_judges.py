@@ -44,13 +44,13 @@ TOKENS = {"token_probabilities": {"A": 0.6, "B": 0.2, "1": 0.02, "2": 0.03, "3":
 
 def test_direct_with_an_order_bias_and_no_opinion_ties_in_both_orders():
     verdict, _ = run(
-        "direct", PAIR, lambda request: {"better": "A"}, evidence="pairwise", order="both", readout="generate"
+        "direct", PAIR, lambda request: {"better": "A"}, grading="pairwise", order="both", readout="generate"
     )
     assert (verdict.winner, verdict.consistent) == ("tie", False)
 
 
 def test_direct_reads_the_margin_of_letters_and_the_mean_of_scores():
-    verdict, _ = run("direct", PAIR, lambda request: TOKENS, evidence="both", order="one")
+    verdict, _ = run("direct", PAIR, lambda request: TOKENS, grading="both", order="one")
     assert verdict.findings[0].distribution == pytest.approx({"a": 0.75, "b": 0.25})
     assert verdict.findings[0].coverage == pytest.approx(0.8)
     mean = (1 * 0.02 + 2 * 0.03 + 3 * 0.05 + 4 * 0.06 + 5 * 0.04) / 0.2
@@ -62,7 +62,7 @@ def test_direct_reads_the_margin_of_letters_and_the_mean_of_scores():
 
 @pytest.mark.parametrize("bad", ["not json at all", '{"better": "C"}', '{"other": 1}', ""])
 def test_an_answer_of_the_wrong_form_is_asked_again_then_unscored(bad):
-    verdict, requests = run("direct", PAIR, lambda request: bad, evidence="pairwise", order="one", readout="generate")
+    verdict, requests = run("direct", PAIR, lambda request: bad, grading="pairwise", order="one", readout="generate")
     assert (verdict.status, verdict.reason, len(requests)) == ("unscored", "parse_failure", 3)
     assert [request.config.temperature for request in requests] == [0.0, 0.7, 0.7]
     assert verdict.winner is None
@@ -71,7 +71,7 @@ def test_an_answer_of_the_wrong_form_is_asked_again_then_unscored(bad):
 
 def test_a_refusal_is_its_own_reason():
     verdict, _ = run(
-        "direct", PAIR, lambda request: "I'm sorry, I can't judge that.", readout="generate", evidence="pairwise"
+        "direct", PAIR, lambda request: "I'm sorry, I can't judge that.", readout="generate", grading="pairwise"
     )
     assert verdict.reason == "refusal"
 
@@ -84,7 +84,7 @@ def test_a_stage_without_an_lm_says_what_to_do():
 def test_a_server_without_schemas_is_asked_in_sections():
     lm = ScriptedLM(lambda request: "[[ ## better ## ]]\nB\n\n[[ ## completed ## ]]", schema=False)
     with dspy.context(lm=lm):
-        verdict = build("direct", evidence="pairwise", order="one", readout="generate")(PAIR)
+        verdict = build("direct", grading="pairwise", order="one", readout="generate")(PAIR)
     assert verdict.winner == "b"
     assert lm.requests[0].config.response_format is None
 
@@ -140,7 +140,7 @@ def test_in_one_order_the_verdict_turns_over_when_the_model_reads_texts_alone(
     assert swapped.winner == expected.winner
     assert swapped.scores == pytest.approx(expected.scores)
     assert swapped.distribution == pytest.approx(expected.distribution)
-    assert swapped.consistent is expected.consistent is None or not settings.keys() & {"evidence", "single"}
+    assert swapped.consistent is expected.consistent is None or not settings.keys() & {"grading", "single"}
 
 
 @pytest.mark.parametrize(("name", "settings"), IN_ANY_ORDER, ids=named)
@@ -179,7 +179,7 @@ def test_probabilities_and_certainties_are_within_their_bounds(name: str, settin
 
 
 POOLED: list[tuple[str, list[tuple[str, dict[str, Any]]]]] = [
-    ("mean", [("direct", {"evidence": "single"}), ("fennec", {"branches": 2})]),
+    ("mean", [("direct", {"grading": "single"}), ("fennec", {"branches": 2})]),
     ("median", [("explicit", {}), ("explicit", {"form": "V4"}), ("explicit", {"form": "V2"})]),
     ("majority", [("persona", {}), ("pairwise", {}), ("zero-shot", {}), ("explicit", {"form": "V5"})]),
     ("probability", [("direct", {}), ("pairwise", {"readout": "probability"}), ("persona", {"setting": "tie"})]),
@@ -244,8 +244,8 @@ def test_permuting_the_options_permutes_the_choice_exactly(name: str, settings: 
 @pytest.mark.parametrize("answer", [by_place, by_text])
 def test_permuting_the_options_permutes_a_panel_s_choice_exactly(pool: str, names: list[str], answer: Asked) -> None:
     case = fitting("pref", (3, 8, 1, 5))
-    evidence = {"direct": {"evidence": "single"}}
-    panel = Panel([build(name, **evidence.get(name, {})) for name in names], pool=pool)
+    gradings = {"direct": {"grading": "single"}}
+    panel = Panel([build(name, **gradings.get(name, {})) for name in names], pool=pool)
     verdict, _ = ask(panel, case, answer)
     for order in SOME_ORDERS:
         assert_permuted(verdict, ask(panel, permuted(case, order), answer)[0], order)
@@ -351,7 +351,7 @@ def test_a_saved_panel_sends_the_same_requests_byte_for_byte(tmp_path: Any) -> N
         return Panel([build("direct"), build("persona"), build("explicit")], **settings)
 
     judge, loaded, case = panel(pool="probability", samples=2), panel(), fitting("persona")
-    judge.set(**{"members[0].evidence": "single", "members[1].setting": "tie"})
+    judge.set(**{"members[0].grading": "single", "members[1].setting": "tie"})
     judge.members[2].score_v1.ask.demos = [dspy.Example(text="earlier", score=3)]
     judge.save(tmp_path / "state.json")
     loaded.load(tmp_path / "state.json")

@@ -51,7 +51,7 @@ def likes(word: str) -> Any:
     return answer
 
 
-DIRECT: dict[str, Any] = {"evidence": "pairwise", "readout": "generate"}
+DIRECT: dict[str, Any] = {"grading": "pairwise", "readout": "generate"}
 
 # pools, by hand
 

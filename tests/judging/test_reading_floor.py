@@ -37,8 +37,8 @@ def test_one_question_of_several_that_is_not_read_leaves_the_case_unscored():
     def answer(request: Request) -> Any:
         return given(0.02 if "one digit" in prompt_text(request) else 0.9)
 
-    assert ask(build("direct", evidence="pairwise"), PAIR, answer)[0].status == "scored"
-    verdict, requests = ask(build("direct", evidence="both"), PAIR, answer)
+    assert ask(build("direct", grading="pairwise"), PAIR, answer)[0].status == "scored"
+    verdict, requests = ask(build("direct", grading="both"), PAIR, answer)
     assert (verdict.reason, len(requests)) == ("unreadable", 4)
     assert verdict.detail.startswith("stage 'judgment', question 'score': the options hold 0.80% ")
     assert verdict.usage == Usage(calls=4, prompt_tokens=40, completion_tokens=8, seconds=verdict.usage.seconds)
@@ -48,7 +48,7 @@ def test_one_question_of_several_that_is_not_read_leaves_the_case_unscored():
     ("mass", "floor", "status"), [(0.2, 0.05, "scored"), (0.2, 0.5, "unscored"), (0.02, 0, "scored")]
 )
 def test_the_floor_is_a_parameter_of_the_judge(mass, floor, status):
-    judge = build("direct", evidence="pairwise", min_mass=floor)
+    judge = build("direct", grading="pairwise", min_mass=floor)
     assert ask(judge, PAIR, lambda request: given(mass))[0].status == status
 
 
@@ -69,7 +69,7 @@ def test_a_floor_goes_without_saying_until_it_is_changed(tmp_path):
 
 
 def test_each_member_has_its_own_floor():
-    strict, lenient = (build("direct", evidence="pairwise", min_mass=floor) for floor in (0.5, 0.0))
+    strict, lenient = (build("direct", grading="pairwise", min_mass=floor) for floor in (0.5, 0.0))
     verdict, _ = ask(Panel([strict, lenient]), PAIR, lambda request: given(0.2))
     assert (verdict.status, verdict.notes) == ("scored", ("direct 1: unreadable",))
     verdict, _ = ask(Cascade([strict, lenient]), PAIR, lambda request: given(0.2))
@@ -89,7 +89,7 @@ def test_the_implicit_score_takes_whatever_the_words_have_as_its_paper_does():
 
 
 def test_a_written_answer_has_no_floor():
-    judge: Judge = build("direct", evidence="pairwise", readout="generate", min_mass=1.0)
+    judge: Judge = build("direct", grading="pairwise", readout="generate", min_mass=1.0)
     with dspy.context(lm=ScriptedLM({"better": "A"})):
         assert judge(PAIR).status == "scored"
 
@@ -107,7 +107,7 @@ def test_a_written_answer_has_no_floor():
     ],
 )
 def test_the_advice_is_of_the_tokens_that_came(tokens, is_thought):
-    judge = build("direct", evidence="pairwise")
+    judge = build("direct", grading="pairwise")
     detail = ask(judge, PAIR, lambda request: {"token_probabilities": tokens})[0].detail
     assert detail is not None
     assert ("does not begin with thinking" in detail) == is_thought

@@ -16,7 +16,7 @@ import pytest
 from dicast.judging.judge_file import JudgeFile, read
 from dicast.testing import MockServer
 
-SPACE = {"order": ["both", "one"], "evidence": ["both", "pairwise", "single"]}
+SPACE = {"order": ["both", "one"], "grading": ["both", "pairwise", "single"]}
 RECIPE = {
     "trials": 4, "space": SPACE, "baseline": None, "risk": 0.4, "delta": 0.2, "seed": 3,
     "parts": {"train": 0.35, "select": 0.15, "certify": 0.15, "test": 0.35},

@@ -31,7 +31,7 @@ def compiled(judge: Judge, answer: Any, folder: Path, *, trials: int = 0) -> tup
     lines: list[str] = []
     progress = ProgressCallbacks(step=lambda name, text: lines.append(f"{name}: {text}"))
     with dspy.context(lm=ScriptedLM(answer)):
-        baseline = build("direct", evidence="pairwise")
+        baseline = build("direct", grading="pairwise")
         result = Compiler(judge, cases(120), folder, Recipe(trials=trials), progress=progress, baseline=baseline).run()
     return result, lines
 
@@ -43,7 +43,7 @@ def written_or_unread(request: Any) -> Any:
 
 
 def test_a_baseline_that_cannot_be_read_is_left_out(tmp_path):
-    judge = build("direct", evidence="pairwise", readout="generate", order="one")
+    judge = build("direct", grading="pairwise", readout="generate", order="one")
     result, lines = compiled(judge, written_or_unread, tmp_path)
     assert "direct" not in [row.name for row in result.result.judges]
     (left_out,) = [line for line in lines if line.startswith("baseline")]
@@ -52,7 +52,7 @@ def test_a_baseline_that_cannot_be_read_is_left_out(tmp_path):
 
 
 def test_a_structure_that_cannot_be_read_is_unusable_and_the_search_goes_on(tmp_path):
-    judge = build("direct", evidence="pairwise", readout="generate", order="one")
+    judge = build("direct", grading="pairwise", readout="generate", order="one")
     result, lines = compiled(judge, written_or_unread, tmp_path, trials=3)
     trials = [line for line in lines if re.match(r"structure: trial \d", line)]
     assert any("unusable" in line and "hold" in line for line in trials)
@@ -61,7 +61,7 @@ def test_a_structure_that_cannot_be_read_is_unusable_and_the_search_goes_on(tmp_
 
 def test_a_judge_of_which_nothing_can_be_read_ends_it_with_the_reason(tmp_path):
     with pytest.raises(Unreadable, match="'<think>' 97%"):
-        compiled(build("direct", evidence="pairwise"), lambda request: THOUGHT, tmp_path)
+        compiled(build("direct", grading="pairwise"), lambda request: THOUGHT, tmp_path)
 
 
 def test_where_few_can_be_read_the_head_says_why_it_is_left_out(tmp_path):
@@ -69,7 +69,7 @@ def test_where_few_can_be_read_the_head_says_why_it_is_left_out(tmp_path):
         number = int(re.findall(r"q(\d+)", prompt_text(request))[0])
         return THOUGHT if number % 6 else {"token_probabilities": {"A": 0.6, "B": 0.3, "3": 0.1}}
 
-    _, lines = compiled(build("direct", evidence="pairwise"), answer, tmp_path)
+    _, lines = compiled(build("direct", grading="pairwise"), answer, tmp_path)
     (head,) = [line for line in lines if line.startswith("head")]
     assert re.fullmatch(
         r"head: left out: fit: \d+ labelled verdicts of 60 cases \(\d+ more are unreadable\)\. Label 20 .*", head

@@ -49,7 +49,7 @@ def answer(request):
 
 
 def test_a_judge_is_compiled_with_the_objective_and_the_prompt_optimizer_of_the_page(page, tmp_path):
-    settings = {"evidence": "pairwise", "readout": "generate"}
+    settings = {"grading": "pairwise", "readout": "generate"}
     steps = Recipe(objective="balanced-accuracy", prompts="sentence-search", trials=0, head=False, baseline=None)
     with dspy.context(lm=ScriptedLM(answer, cache=True)):
         compiled = Compiler(build("direct", **settings), list(polite_cases(120)), tmp_path / "out", steps).run()
@@ -65,7 +65,7 @@ def test_a_structure_trial_with_the_other_readout_has_the_tuned_instruction(page
     steps = Recipe(
         prompts="sentence-search", trials=2, space={"readout": ("generate", "probability")}, head=False, baseline=None
     )
-    judge = build("direct", evidence="pairwise", readout=readout)
+    judge = build("direct", grading="pairwise", readout=readout)
     lm = ScriptedLM(answer, cache=True)
     with dspy.context(lm=lm):
         compiled = Compiler(judge, list(polite_cases(80)), tmp_path / "out", steps).run()
@@ -103,7 +103,7 @@ def test_a_prompt_optimizer_that_returns_another_program_is_refused(install, tmp
     )
     install("lost", code, "[dicast.prompt_optimizers]\nlost = lost:optimizer\n")
     assert isinstance(PROMPT_OPTIMIZERS.find("lost"), PromptOptimizer)
-    judge = build("direct", evidence="pairwise", readout="generate")
+    judge = build("direct", grading="pairwise", readout="generate")
     steps = Recipe(prompts="lost", trials=0, head=False, baseline=None)
     with dspy.context(lm=ScriptedLM(answer)), pytest.raises(DeclarationError, match="returned a NoneType"):
         Compiler(judge, list(polite_cases(60)), tmp_path / "out", steps).run()

@@ -114,9 +114,9 @@ def test_demos_are_shown_as_the_answer_that_is_wanted(readout, shown):
 
 
 @pytest.mark.parametrize("readout", READOUTS)
-@pytest.mark.parametrize("evidence", ["pairwise", "single", "both"])
-def test_a_found_judge_saved_as_json_asks_the_very_same(readout, evidence):
-    judge = plain(readout=readout, evidence=evidence)
+@pytest.mark.parametrize("grading", ["pairwise", "single", "both"])
+def test_a_found_judge_saved_as_json_asks_the_very_same(readout, grading):
+    judge = plain(readout=readout, grading=grading)
     found, _ = search(judge=judge, method="bootstrap", demos=2, answer=graded)
     judge = worded(judge, found.trials[1].stages)
     state = json.loads(json.dumps(judge.dump_state(json_mode=True)))
@@ -147,7 +147,7 @@ def graded(request: Any) -> Answer:
 
 @pytest.mark.parametrize("method", PROMPT_OPTIMIZERS.names())
 def test_a_judge_of_letters_and_scores_is_searched_for_the_letters_alone_by_several_workers(method):
-    judge = plain(evidence="both")
+    judge = plain(grading="both")
     found, _ = search(stubborn, judge=judge, method=method, workers=3, stages=["prefer"])
     assert found.stopped == ""
     assert found.score_after >= found.score_before
@@ -289,7 +289,7 @@ def test_steps_come_in_an_order_that_threads_cannot_change():
         time.sleep(delays.random() / 200)
         return graded(request)
 
-    judge, lm = plain(evidence="both"), ScriptedLM(jittery)
+    judge, lm = plain(grading="both"), ScriptedLM(jittery)
     with dspy.context(lm=lm):
         runs = [evaluator_of(judge).judge_case(wordings_of(judge), TRAIN[0], steps=True)[1] for _ in range(8)]
     assert len(runs[0]) == 4

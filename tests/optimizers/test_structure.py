@@ -513,7 +513,7 @@ def test_instructions_and_demos_are_searched_over_the_candidates_given():
 
 
 def test_a_parameter_that_says_nothing_beside_another_is_not_tried_twice():
-    space = Space.of(build("direct"), {"evidence": ["both", "single"], "order": ["both", "one"]})
+    space = Space.of(build("direct"), {"grading": ["both", "single"], "order": ["both", "one"]})
     assert {space.distinct(point) for point in space.points()} == {(0, 0), (0, 1), (1, 0)}
     fixed = Space.of(build("fennec", keep=0), {"priority": ["given", "asked"]})
     assert {fixed.distinct(point) for point in fixed.points()} == {(0,)}
@@ -521,8 +521,8 @@ def test_a_parameter_that_says_nothing_beside_another_is_not_tried_twice():
 
 def test_parameters_of_a_panels_members_have_names_of_their_own():
     panel = build_panel("direct", ["local/a", "local/b"])
-    changed = with_settings(panel, {"members[1].evidence": "single", "samples": 3})
-    assert [member.evidence.value for member in changed.members] == ["both", "single"]
+    changed = with_settings(panel, {"members[1].grading": "single", "samples": 3})
+    assert [member.grading.value for member in changed.members] == ["both", "single"]
     assert changed.samples.value == 3
 
 

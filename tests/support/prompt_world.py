@@ -63,4 +63,4 @@ def stubborn(request: Any) -> Answer:
 
 
 def plain(**settings: Any) -> Any:
-    return build("direct", **({"evidence": "pairwise"} | settings))
+    return build("direct", **({"grading": "pairwise"} | settings))

@@ -16,14 +16,14 @@ def judged(lm, program="direct", **settings):
 
 def test_a_mapping_is_a_written_answer():
     lm = ScriptedLM({"better": "B"})
-    assert judged(lm, evidence="pairwise", readout="generate", order="one").winner == "b"
+    assert judged(lm, grading="pairwise", readout="generate", order="one").winner == "b"
     (request,) = lm.requests
     assert answer_fields(request) == {"better"}
     assert "Name a prime." in prompt_text(request)
 
 
 def test_token_probabilities_are_read_as_the_distribution():
-    verdict = judged(ScriptedLM({"token_probabilities": {"A": 0.2, "B": 0.6}}), evidence="pairwise", order="one")
+    verdict = judged(ScriptedLM({"token_probabilities": {"A": 0.2, "B": 0.6}}), grading="pairwise", order="one")
     assert verdict.distribution["b"] == pytest.approx(0.75)
 
 

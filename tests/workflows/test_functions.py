@@ -58,7 +58,7 @@ def test_a_check_for_drift_is_that_of_the_command(capsys):
     write("new.jsonl", rows)
     with MockServer() as server:
         record = {"after": {"hits": 18, "n": 24}}
-        dicast.save(build("direct", evidence="pairwise"), "tone.judge.json", training=record, lm=server.model_string())
+        dicast.save(build("direct", grading="pairwise"), "tone.judge.json", training=record, lm=server.model_string())
         reports = [dicast.check("tone.judge.json", cases, margin=0.3) for cases in ("new.jsonl", rows)]
         shown, code = printed(capsys, "check", "--judge", "tone.judge.json", "--cases", "new.jsonl", "--margin", "0.3")
         stop = threading.Event()
@@ -149,7 +149,7 @@ def test_a_cascade_of_python_is_that_of_the_command(capsys):
     with MockServer(token_probabilities=probabilities) as server:
         judges = []
         for model in ("small", "large"):
-            judge = build("direct", evidence="pairwise", order="one").bind(server.model_string(model))
+            judge = build("direct", grading="pairwise", order="one").bind(server.model_string(model))
             dicast.save(judge, f"{model}.judge.json")
             judges.append(f"{model}.judge.json")
         result = dicast.cascade(judges, "labels.jsonl", out="out.judge.json")
