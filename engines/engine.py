@@ -22,12 +22,15 @@ class Engine:
         summary: what it is, in a line.
         example: a model string that it serves.
         workers: cases judged at once by default.
+        in_turn: whether the questions of a case are asked one after another, so that each reads on from what the one
+            before has left; where answers are waited for on a network, they are asked at once.
     """
 
     name: str = ""
     summary: str = ""
     example: str = ""
     workers: int = 16
+    in_turn: bool = False
 
     def matches(self, model: ModelString) -> bool:
         """Whether this engine serves the model; by default, whether the provider is the engine's name."""

@@ -133,3 +133,9 @@ def prepare(text: str, progress: OnProgress) -> None:
 def default_workers(models: Iterable[str]) -> int:
     """Cases judged at once by default: a local model is limited by the processor, a server by the network."""
     return min((engine_of(ModelString.parse(model)).workers for model in models if model), default=Engine.workers)
+
+
+def asked_in_turn(models: Iterable[str]) -> bool:
+    """Whether the questions of a case are asked one after another: where the engines of all its models say so."""
+    engines = [engine_of(ModelString.parse(model)) for model in models if model]
+    return bool(engines) and all(engine.in_turn for engine in engines)

@@ -72,6 +72,7 @@ class Pace:
         timeout: seconds until the first byte of an answer, and half of what the whole answer may take; None: as the
             engine of the model says.
         in_flight: requests to one model at once, at most.
+        in_turn: the questions of a case are asked one after another.
         stop: once set, nothing is asked again after a failure.
         requests: those in flight.
         on_silence: takes what is waited for, as whole sentences, after each minute in which no case finished.
@@ -79,6 +80,7 @@ class Pace:
 
     timeout: float | None = None
     in_flight: int = IN_FLIGHT
+    in_turn: bool = False
     stop: threading.Event = field(default_factory=threading.Event)
     requests: Requests = field(default_factory=Requests)
     on_silence: Callable[[str], None] = lambda text: None

@@ -32,7 +32,7 @@ def concurrently(function: Callable[[Item], Result], items: Iterable[Item]) -> l
     Every call finishes before this returns, so no thread keeps working on a result that nobody waits for.
     """
     work, helpers = list(items), _helpers.get()
-    if len(work) < 2 or helpers == ():
+    if len(work) < 2 or helpers == () or current_pace().in_turn:
         return [function(item) for item in work]
     if helpers:
         return _shared(helpers, function, work)
@@ -87,7 +87,7 @@ def stream(
     pace = replace(current_pace(), stop=ending)
     spare = pace.in_flight - workers
     pool = ThreadPoolExecutor(workers, "dicast-case")
-    helpers = ThreadPoolExecutor(spare, "dicast-question") if spare > 0 else None
+    helpers = ThreadPoolExecutor(spare, "dicast-question") if spare > 0 and not pace.in_turn else None
     try:
         in_flight: dict[Future[Result], Case] = {}
         while True:

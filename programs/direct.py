@@ -2,9 +2,12 @@
 
 `grading` says what is asked: `pairwise` which of the two is better, `single` a score 1..5 of each candidate alone, or
 `both`, whose log-odds are added. With the `probability` readout a pair costs 2, 2 or 4 calls of one token.
+`layout=shared` writes both questions so that a text alone is the beginning of the prompt of the pair that it leads: a
+server that keeps prefixes computes about a third fewer tokens. An optimizer's own wording for one question ends that.
 """
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from ..data import Case, Finding, Verdict
 from ..data.task_descriptions import OVERALL
@@ -18,6 +21,8 @@ from ..judging.question import READOUTS, Answer, Question
 from ..judging.reading_floor import min_mass_parameter
 from ..judging.registry import register
 from ..signatures import direct as signatures
+
+Ask = Callable[[], Finding | ScoreReading]
 
 
 @register(
@@ -36,6 +41,7 @@ class Direct(Judge):
         order: "one" or "both"; single scores are asked of each candidate alone and have no order.
         tie_threshold: margins up to this many log-odds are ties.
         score_weight: log-odds per point of difference between two single scores.
+        layout: "separate" (a system prompt for each question) or "shared" (one, and the same beginning of the texts).
     """
 
     name = "direct"
@@ -48,6 +54,7 @@ class Direct(Judge):
         order: str = "both",
         tie_threshold: float = 0.0,
         score_weight: float = 1.0,
+        layout: str = "separate",
     ) -> None:
         super().__init__()
         self.grading = HParam(grading, ("pairwise", "single", "both"))
@@ -56,24 +63,36 @@ class Direct(Judge):
         self.order = HParam(order, ("one", "both"), idle_when={"grading": "single"})
         self.tie_threshold = HParam(tie_threshold, least=0.0)
         self.score_weight = HParam(score_weight, least=0.0)
+        self.layout = HParam(layout, ("separate", "shared"), search=(), implied=True)
         self.prefer = Question(signatures.Prefer, "judgment", max_tokens=32)
         self.grade = Question(signatures.Grade, "judgment", max_tokens=32)
+        self.prefer_shared = Question(signatures.SharedPrefer, "judgment", max_tokens=32)
+        self.grade_shared = Question(signatures.SharedGrade, "judgment", max_tokens=32)
+        for stage in (self.prefer_shared, self.grade_shared):
+            stage.imply()
 
     def assess(self, case: Case) -> Verdict:
         grading = self.grading.value if case.is_pair else "single"
         if grading != "single" and not case.is_pair:
             raise DeclarationError(f"judge 'direct': case {case.id!r} is no pair; use grading=single.")
-        asks: list[Any] = []
-        if grading != "single":
-            asks += [lambda order=order: self._preference(case, order) for order in orders(self.order.value)]
+        shown = present(case)
+        texts: list[Ask] = []
+        pairs: list[Ask] = []
         if grading != "pairwise":
-            asks.append(lambda: self._grades(case))
-        findings = concurrently(lambda ask: ask(), asks)
+            texts = [partial(self._grade, shown.request, response, shown.aspect) for response in shown.responses]
+        if grading != "single":
+            pairs = [partial(self._preference, case, order) for order in orders(self.order.value)]
+        answers = concurrently(lambda ask: ask(), alternating(texts, pairs))
+        findings = [answer for answer in answers if isinstance(answer, Finding)]
+        readings = [answer for answer in answers if isinstance(answer, ScoreReading)]
+        if readings:
+            findings.append(side_by_side(case.aspect or OVERALL, readings))
         return verdict_of(case, findings, tie_threshold=self.tie_threshold.value, score_weight=self.score_weight.value)
 
     def _preference(self, case: Case, order: Order) -> Finding:
         shown = present(case, order)
-        answer = self.prefer(
+        ask = self.prefer_shared if self.layout.value == "shared" else self.prefer
+        answer = ask(
             readout=self.readout.value,
             request=shown.request,
             response_a=shown.responses[0],
@@ -85,11 +104,18 @@ class Direct(Judge):
         )
         return in_case_order(finding, order)
 
-    def _grades(self, case: Case) -> Finding:
-        shown = present(case)
-        readings = concurrently(lambda response: self._grade(shown.request, response, shown.aspect), shown.responses)
-        return side_by_side(case.aspect or OVERALL, readings)
-
     def _grade(self, request: str, response: str, aspect: str) -> ScoreReading:
-        answer: Answer = self.grade(readout=self.readout.value, request=request, response=response, aspect=aspect)
+        is_shared = self.layout.value == "shared"
+        ask = self.grade_shared if is_shared else self.grade
+        name = "response_a" if is_shared else "response"
+        answer: Answer = ask(readout=self.readout.value, request=request, aspect=aspect, **{name: response})
         return answer.reading("score")
+
+
+def alternating(texts: Sequence[Ask], pairs: Sequence[Ask]) -> list[Ask]:
+    """Each question about a text before the one about the pair that begins with it.
+
+    Asked in this order one after the other, the second of the two reads on where the first one ended.
+    """
+    places = range(max(len(texts), len(pairs)))
+    return [ask for place in places for ask in (*texts[place : place + 1], *pairs[place : place + 1])]

@@ -34,3 +34,26 @@ class Grade(Single):
     """You grade a response to a request from 1 (very poor) to 5 (excellent): correct, does what was asked, helpful."""
 
     score: OneToFive = dspy.OutputField(desc="How good is the response?")
+
+
+class FirstOfTwo(dspy.Signature):
+    """One response to one request, shown as the first of two, so that the prompt begins as that of the pair does."""
+
+    request: str = dspy.InputField()
+    response_a: str = dspy.InputField()
+    aspect: str = dspy.InputField(desc="what to judge")
+
+
+SHARED = "You judge responses to a request: correct, does what was asked, helpful."
+
+
+class SharedPrefer(Pair):
+    __doc__ = SHARED
+
+    better: Literal["A", "B"] = dspy.OutputField(desc="Which response is better, A or B?")
+
+
+class SharedGrade(FirstOfTwo):
+    __doc__ = SHARED
+
+    score: OneToFive = dspy.OutputField(desc="How good is response A, from 1 (very poor) to 5 (excellent)?")

@@ -107,7 +107,7 @@ def cascade(
         admit_models(member, trust=trust, progress=progress)
     whole, stop = Cascade([judge for _, judge in members]), stop or threading.Event()
     workers = workers_of(whole, workers)
-    pace = pace_of(workers, timeout, in_flight, stop, progress)
+    pace = pace_of(workers, timeout, in_flight, stop, progress, whole)
     labelled = read_sample(
         stored(filtered_for(source, default_refusals(whole)), folder),
         folder,

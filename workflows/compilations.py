@@ -122,7 +122,7 @@ def compile(
     built, stop = spec.build(), stop or threading.Event()
     admit_models(built, trust=trust, progress=progress)
     workers = workers_of(built, workers)
-    pace = pace_of(workers, timeout, in_flight, stop, progress)
+    pace = pace_of(workers, timeout, in_flight, stop, progress, built)
     baseline = _baseline(chosen.baseline, built)
     from_file = _models_of_file(chosen, recipe_file, trust=trust, progress=progress)
     prepare_models(built, *_other_models(chosen), progress=progress)

@@ -118,7 +118,7 @@ def check_judge(
     built, stop = spec.build(), stop or threading.Event()
     admit_models(built, trust=trust, progress=progress)
     workers = workers_of(built)
-    pace = pace_of(workers, timeout, None, stop, progress)
+    pace = pace_of(workers, timeout, None, stop, progress, built)
     built.threshold = None  # the record's accuracy is of all verdicts, kept or abstained
     prepare_models(built, progress=progress)
     with tempfile.TemporaryDirectory() as folder:

@@ -13,7 +13,7 @@ from typing import Any
 from ..data import Case, Rejects
 from ..data.split import sample
 from ..engines.ledger import Budget
-from ..engines.models import default_workers, prepare
+from ..engines.models import asked_in_turn, default_workers, prepare
 from ..engines.pace import IN_FLIGHT, Pace
 from ..errors import DataError, DeclarationError
 from ..judging.judge import Judge, learned_from
@@ -74,9 +74,17 @@ def workers_of(judge: StagedModule, workers: int | None = None) -> int:
 
 
 def pace_of(
-    workers: int, timeout: float | None, in_flight: int | None, stop: threading.Event, progress: Progress
+    workers: int,
+    timeout: float | None,
+    in_flight: int | None,
+    stop: threading.Event,
+    progress: Progress,
+    program: StagedModule | None = None,
 ) -> Pace:
     """How the calls of a run are made.
+
+    Args:
+        program: whose questions are asked one after another where its models are faster so; None: at once.
 
     Raises:
         DeclarationError: `timeout` is no number of seconds, or `in_flight` not a whole number of at least 1.
@@ -85,7 +93,9 @@ def pace_of(
     is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
     if timeout is not None and not (is_number and 0 < timeout < math.inf):
         raise DeclarationError(f"timeout: {timeout!r} is not a number of seconds over 0. Give one, or None.")
-    return Pace(timeout, in_flight or max(IN_FLIGHT, 4 * workers), stop, on_silence=progress.waiting)
+    in_turn = program is not None and asked_in_turn(models_of(program))
+    in_flight = in_flight or max(IN_FLIGHT, 4 * workers)
+    return Pace(timeout, in_flight, in_turn, stop, on_silence=progress.waiting)
 
 
 def check_count(name: str, value: int | None) -> None:

@@ -135,7 +135,7 @@ def prepare(
     admit_models(program, trust=False, progress=progress)
     unread = case_source(cases)
     workers, stop = workers_of(program, workers), stop or threading.Event()
-    pace = pace_of(workers, timeout, in_flight, stop, progress)
+    pace = pace_of(workers, timeout, in_flight, stop, progress, program)
     file, ledger, message = PreparedCases(path), Ledger(budget=as_budget(budget), parent=current_ledger()), ""
 
     def attempt(case: Case) -> PreparedLine | ExecutionError:

@@ -173,7 +173,7 @@ def run(
     admit_models(built, trust=trust, progress=progress)
     stop, message = stop or threading.Event(), ""
     workers = workers_of(built, workers)
-    pace = pace_of(workers, timeout, in_flight, stop, progress)
+    pace = pace_of(workers, timeout, in_flight, stop, progress, built)
     folder = RunFolder(path_of(out) if out is not None else spec.default_folder, retried=retried_reasons(retry))
     if is_compilation(folder.path):
         raise RunError(f"{folder.path}: holds a compilation. Give another --out.")

@@ -43,6 +43,7 @@ class LocalEngine(Engine):
     summary = "llama.cpp in this process"
     example = "local/qwen2.5-coder-1.5b"
     workers = 2
+    in_turn = True  # questions that start together read their common beginning twice
 
     def identity(self, model: ModelString) -> str:
         """Changes when the weights do."""

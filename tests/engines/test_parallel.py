@@ -10,6 +10,7 @@ import pytest
 
 from dicast.data import Case
 from dicast.engines import parallel
+from dicast.engines.models import asked_in_turn
 from dicast.engines.pace import Pace, current_pace, paced
 from dicast.engines.parallel import concurrently, stream
 from dicast.engines.stop_rule import FIRST, MANY, Failure, StopRule
@@ -155,6 +156,31 @@ def test_a_run_has_one_pool_for_the_questions_of_all_cases() -> None:
     with paced(Pace(in_flight=6)):
         run(ask, 100, workers=4)
     assert len(threads) <= 6
+
+
+def test_in_turn_each_case_asks_one_question_after_another() -> None:
+    asked: list[tuple[str, int]] = []
+
+    def ask(case: Case) -> None:
+        concurrently(lambda number: asked.append((case.id, number)), range(4))
+
+    with paced(Pace(in_flight=64, in_turn=True)):
+        run(ask, 20, workers=3)
+    for case_id in {case_id for case_id, _ in asked}:
+        assert [number for name, number in asked if name == case_id] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("models", "expected"),
+    [
+        (["local/smollm2-135m"], True),
+        (["local/smollm2-135m", "openai/m@http://127.0.0.1:9/v1"], False),
+        (["openai/m@http://127.0.0.1:9/v1"], False),
+        ([""], False),
+    ],
+)
+def test_only_models_on_this_machine_are_asked_in_turn(models: list[str], expected: bool) -> None:
+    assert asked_in_turn(models) is expected
 
 
 def test_questions_keep_the_context() -> None:

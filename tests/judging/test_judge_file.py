@@ -535,7 +535,9 @@ def test_a_judge_file_judges_by_its_own_lm_and_stands_in_the_signature(cases, ca
         assert dicast_run(["judge", "--judge", "tone.judge.json", "--cases", "pairs.jsonl", "--json"]) == 0
     told, digest = json.loads(capsys.readouterr().out), fingerprint("tone.judge.json")[:12]
     assert told["out"] == os.path.join("runs", "tone-pairs")
-    assert told["evaluation"]["signature"].startswith(f"tone@{digest}|grading=pairwise,min_mass=0.025,order=one,")
+    assert told["evaluation"]["signature"].startswith(
+        f"tone@{digest}|grading=pairwise,layout=shared,min_mass=0.025,order=one,"
+    )
     assert all("Be strict" in json.dumps(body) for body in server.requests)
     assert identity(cases / "runs" / "tone-pairs")["lm"] == f"openai/m@{server.url}"
 
