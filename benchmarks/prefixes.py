@@ -95,7 +95,7 @@ def counted(cases: list[Case], layout: str, tokenizer: Path) -> Count:
 
 
 def measured(cases: list[Case], layout: str, *, in_turn: bool, lm: str) -> Count:
-    """The tokens that llama.cpp computed, in a run of the package; to be called in a process of its own."""
+    """The tokens that llama.cpp computed, in a run of the package; for a process that does nothing else."""
     count, lock = Count(verdicts=len(cases)), threading.Lock()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["DICAST_ANSWERS"] = folder  # nothing that is stored, and nothing left behind
