@@ -36,8 +36,8 @@ def get_lm(text: str, *, cache: bool = True, trusted: bool = True) -> "MeteredLM
         ModelError: an unknown model, a missing key or a weights file that cannot be used.
     """
     parsed = ModelString.parse(text)
+    trusted = may_see_keys(parsed.identity, trusted)
     with _lock:
-        trusted = trusted and not _without_keys[parsed.identity]
         key = (parsed.identity, cache, trusted)
         if key not in _lms:
             from .lm import MeteredLM
@@ -46,6 +46,12 @@ def get_lm(text: str, *, cache: bool = True, trusted: bool = True) -> "MeteredLM
             identity = engine.identity(parsed)
             _lms[key] = MeteredLM(identity, engine.connect(parsed, trusted=trusted), cache=cache)
         return _lms[key]
+
+
+def may_see_keys(identity: str, trusted: bool) -> bool:
+    """Whether the user's key may go to the address of a model: the user has named it, and it is no file's now."""
+    with _lock:
+        return trusted and not _without_keys[identity]
 
 
 @contextmanager

@@ -1,4 +1,6 @@
-"""An OpenAI-compatible chat server on loopback that a test controls: answers, delays, faults; it records requests.
+"""An OpenAI-compatible server of chats and embeddings on loopback that a test controls: answers, delays, faults.
+
+It records the requests that it answers.
 
 Example:
     >>> import httpx
@@ -22,7 +24,7 @@ import struct
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -44,6 +46,7 @@ class MockServer:
         answer: the request's body -> a text, or a mapping that is sent as JSON; None gives the default, also for one
             request. The default is the smallest value that the request's schema allows, or `token_probabilities`.
         token_probabilities: the request's body -> the probabilities of the next token, where a request reads them.
+        embedding: a text -> its vector, for requests with an `input`; by default eight numbers drawn by the text.
         faults: the probability of each fault, sampled for every request: names of `dicast.testing.faults.FAULTS`, such
             as "429", "500", "invalid_json", "closed_connection", or `Fault` objects.
         delay: seconds before an answer.
@@ -57,6 +60,7 @@ class MockServer:
 
     answer: Callable[[Body], str | Mapping[str, Any] | None] | None = None
     token_probabilities: Callable[[Body], Mapping[str, float]] | None = None
+    embedding: Callable[[str], Sequence[float]] | None = None
     faults: Faults = field(default_factory=dict)
     delay: float = 0.0
     seed: int = 0
@@ -147,7 +151,15 @@ class MockServer:
                     file.write(digest + "\n")
 
     def complete(self, body: Body) -> Body:
-        """The chat completion for a request's body."""
+        """The chat completion for a request's body; the embedding where it has an `input`."""
+        if "input" in body:
+            text = str(body["input"])
+            vector = (
+                self.embedding(text) if self.embedding else [random.Random(text + str(i)).gauss() for i in range(8)]
+            )
+            usage = {"prompt_tokens": len(text.split()), "total_tokens": len(text.split())}
+            data = [{"object": "embedding", "index": 0, "embedding": list(vector)}]
+            return {"object": "list", "model": body["model"], "data": data, "usage": usage}
         choice: dict[str, Any] = {"index": 0, "finish_reason": "stop"}
         answer = self.answer(body) if self.answer else None
         if answer is None and body.get("logprobs"):

@@ -67,7 +67,7 @@ def cuts_of(source: Path) -> list[Path]:
     """The existing cut files of a model, by layer."""
     folder = home() / "models"
     files = folder.glob(f"{source.stem}-*-first*.gguf") if folder.is_dir() else ()
-    return sorted(files, key=lambda path: int(path.stem.rpartition("first")[2]))
+    return sorted(files, key=lambda path: (int(path.stem.rpartition("first")[2]), path))
 
 
 def cut_size(source: Path, layer: int) -> int:
@@ -126,12 +126,16 @@ def _compare(part: Path, expected: Mapping[str, Any]) -> None:
     """Read the file back: the same tensors, the same bytes."""
     tensors = {tensor.name: tensor for tensor in _reader(part).tensors}
     same = tensors.keys() == expected.keys() and all(
-        tensors[name].data.shape == tensor.data.shape and tensors[name].data.tobytes() == tensor.data.tobytes()
+        tensors[name].data.shape == tensor.data.shape and _bytes_of(tensors[name]) == _bytes_of(tensor)
         for name, tensor in expected.items()
     )
     if not same:
         part.unlink()
         raise ModelError(f"{part}: was not written as it should be. Is the disk damaged? Try again.")
+
+
+def _bytes_of(tensor: Any) -> bytes:
+    return bytes(tensor.data.tobytes())
 
 
 def _reader(path: Path) -> Any:
