@@ -20,6 +20,7 @@ from ..engines.answers_used import answers_of_judgment
 from ..engines.ledger import Ledger, charge_to, current_ledger
 from ..errors import BudgetSpent, DeclarationError
 from .aggregate import aggregate_findings
+from .case_in_hand import judging
 from .delimiters import CONVERSATION, EARLIER, Fence, Shown, constant, labelled
 from .firewall import FORGOTTEN, as_failure, sound, unscored
 from .hparam import HParam
@@ -27,6 +28,7 @@ from .module_base import StagedModule
 from .reading_floor import LEAST_MASS, reading_from
 
 if TYPE_CHECKING:
+    from ..evidence.source import EvidenceSource
     from .heads import Head
 
 
@@ -92,7 +94,7 @@ class Judge(StagedModule):
             )
         ledger = Ledger(parent=current_ledger())
         least = self.min_mass.value if self.min_mass is not None else LEAST_MASS
-        with charge_to(ledger), answers_of_judgment() as answers, reading_from(least):
+        with charge_to(ledger), answers_of_judgment() as answers, reading_from(least), judging(case, self.sources):
             try:
                 verdict = sound(super().__call__(case), case)
             except (BudgetSpent, DeclarationError):
@@ -107,6 +109,10 @@ class Judge(StagedModule):
     def forward(self, case: Case) -> Verdict:
         """The verdict of one case, without usage; the judge is called, not this."""
         return self.decide(case, self.assess(case))
+
+    def sources(self) -> "tuple[EvidenceSource, ...]":
+        """The sources of evidence that the judge reads beside its questions."""
+        return ()
 
     async def aforward(self, case: Case) -> Verdict:
         """`forward` in a thread."""

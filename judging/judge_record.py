@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import dspy
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
 from ..data.case import Record
 from ..data.readers import file_digest
@@ -22,6 +22,7 @@ from ..parsing import explain
 from .cascade import Cascade
 from .composite import Composite
 from .decoding import Decoding
+from .demo_pool import DemoPool
 from .heads import Head
 from .hparam import HParam
 from .judge import Judge
@@ -51,6 +52,15 @@ class StageRecord(Record):
     decisions: dict[str, JsonValue] = Field(
         default={}, description="DSPy's settings of outputs that are always read from probabilities"
     )
+    nearest: DemoPool | None = Field(default=None, description="demos of which each case is shown the nearest")
+
+    @model_serializer(mode="wrap")
+    def _without_empty_pool(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """The fields; a stage without a pool is written, and has the digest, as before there were any."""
+        fields: dict[str, Any] = serialize(self)
+        if self.nearest is None:
+            fields.pop("nearest", None)
+        return fields
 
 
 class JudgeRecord(Record):
@@ -189,6 +199,7 @@ def _saved_stage(stage: Stage) -> StageRecord:
         fields=tuple(FieldRecord(name=name, **field) for name, field in described),
         demos=tuple(as_json(demo) for demo in stage.plain_demos()),
         decisions=as_json(state.get("fields", {})),
+        nearest=stage.nearest,
     )
 
 
@@ -211,6 +222,7 @@ def _fill_stages(judge: Judge, record: JudgeRecord) -> None:
             "fields": saved_stage.decisions,
             "lm": None,
         }
+        stages[name].nearest = saved_stage.nearest
         try:
             ask.load_state(state)
         except (ValueError, TypeError) as error:

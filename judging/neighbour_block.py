@@ -99,6 +99,12 @@ class NeighbourBlock(BlockBase):
             aspects=tuple(aspect for (_, aspect), _ in origins),
         )
 
+    def __eq__(self, other: object) -> bool:
+        """By the fields alone: pydantic would compare the cached arrays too."""
+        return isinstance(other, NeighbourBlock) and all(
+            getattr(self, name) == getattr(other, name) for name in type(self).model_fields
+        )
+
     def describe(self) -> str:
         return f"{super().describe()}; {len(self.rows):,} labelled rows vote, {self.rule}"
 

@@ -139,7 +139,7 @@ class Question(Stage):
         form = signature or self.ask.signature
         outputs = output_types(signature, self.who, self.levels) if signature else self.outputs
         # DSPy's demo optimizers may add whole training examples, which answer no question.
-        demos = [self._demo(demo, outputs, readout) for demo in self.ask.demos if set(outputs) & set(demo)]
+        demos = [self._demo(demo, outputs, readout) for demo in self.demos_for(inputs) if set(outputs) & set(demo)]
         if readout == "probability" and "generate" in self.readouts:
             form = _read_form(form, outputs)
         prediction = self.call(inputs, None if form is self.ask.signature else form, demos)

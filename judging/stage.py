@@ -35,6 +35,7 @@ from ..engines.token_probabilities import ProbabilityLM, YesNoLM, options_of
 from ..errors import ContextOverflow, Infrastructure, ModelError, ModelRefused, ParseFailure, Refusal, Unreadable
 from .decoding import Decoding, seed_of_draw
 from .delimiters import shown_demo, shown_inputs, with_fence_note
+from .demo_pool import DemoPool
 from .reading_floor import check_mass
 from .trust import admitted
 
@@ -114,7 +115,12 @@ class Stage(dspy.Module):
         check: raises ValueError when a prediction of the right form still cannot be used.
         reader: makes the decision LM that reads probabilities out of the stage's LM.
         affects_verdict: whether the answer can change a verdict; a structure search varies no model that cannot.
+
+    Attributes:
+        nearest: demos that are chosen for each case, beside those that every prompt shows; None: there are none.
     """
+
+    nearest: DemoPool | None = None
 
     def __init__(
         self,
@@ -145,7 +151,8 @@ class Stage(dspy.Module):
     @property
     def is_implied(self) -> bool:
         """Whether a judge file goes without the stage."""
-        return self._implied == self.ask.signature.instructions and not self.ask.demos
+        is_changed = bool(self.ask.demos) or self.nearest is not None
+        return self._implied == self.ask.signature.instructions and not is_changed
 
     @property
     def readouts(self) -> tuple[str, ...]:
@@ -210,14 +217,12 @@ class Stage(dspy.Module):
         """
         lm = self.lm
         form = signature or self.ask.signature
+        demos = self.demos_for(inputs) if demos is None else demos
         tokens: frozenset[str] = getattr(lm, "special_tokens", frozenset())
         inputs = shown_inputs(inputs, tokens)
         request = {name: inputs[name] for name in form.input_fields if name in inputs} | inputs
         request |= {"signature": signature} if signature else {}
-        request["demos"] = [
-            dspy.Example(shown_demo(dict(demo), inputs, form.output_fields, tokens))
-            for demo in (self.ask.demos if demos is None else demos)
-        ]
+        request["demos"] = [dspy.Example(shown_demo(dict(demo), inputs, form.output_fields, tokens)) for demo in demos]
         with (
             stage_of_calls(self.role) as ledger,
             ledger.open_call(),
@@ -320,6 +325,10 @@ class Stage(dspy.Module):
         else:
             answer = str(value.value).lower() if kind is Noul else str(value.value)
         return marks[list(options).index(answer)]
+
+    def demos_for(self, inputs: Mapping[str, Any]) -> list[Any]:
+        """The demos of every prompt, and those that are nearest to the case that these inputs show."""
+        return [*self.ask.demos, *(map(dspy.Example, self.nearest.nearest(inputs)) if self.nearest else ())]
 
     def plain_demos(self) -> list[dict[str, Any]]:
         """The demos as JSON."""

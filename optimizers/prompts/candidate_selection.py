@@ -23,7 +23,8 @@ class PromptTrial(Record):
     """One wording and its results."""
 
     number: int = Field(description="0 is the unchanged wording")
-    stages: dict[str, Wording] = Field(description="the wording of the stages that may change, by path")
+    stages: dict[str, Wording] = Field(description="the wording of the stages that may change, by path; without pools")
+    nearest: int = Field(default=0, description="demos that a prompt shows by nearness to the case")
     judged: int = Field(description="judged cases of both parts")
     unscored: int = Field(description="judged cases without a verdict")
     value: float | None = Field(description="the objective on the select cases; None if it did not judge all of them")
@@ -33,7 +34,8 @@ class PromptTrial(Record):
         """One line for the terminal."""
         demos = sum(len(wording.demos) for wording in self.stages.values())
         value = "not judged on all cases" if self.value is None else f"{self.value:.3f} on the select part"
-        return f"wording {self.number}: {value}, {demos} demos"
+        nearest = f", the {self.nearest} nearest of the labelled cases" if self.nearest else ""
+        return f"wording {self.number}: {value}, {demos} demos{nearest}"
 
 
 class CandidateSelection:
@@ -107,7 +109,8 @@ class CandidateSelection:
         value, mean = self.value(tried), self._mean(tried)
         return PromptTrial(
             number=list(self.evaluator.tried).index(digest),
-            stages=dict(tried.wordings),
+            stages={path: wording.model_copy(update={"pool": None}) for path, wording in tried.wordings.items()},
+            nearest=max((wording.pool.most for wording in tried.wordings.values() if wording.pool), default=0),
             judged=len(tried.verdicts),
             unscored=sum(verdict.status != "scored" for verdict in tried.verdicts.values()),
             value=None if math.isnan(value) else value,

@@ -4,13 +4,13 @@ To judge a case, the wording of the predictors is put into a copy of the judge. 
 assignments cannot reach structure, LMs or head, and the judge gets exactly the wording that was measured.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import dspy
 
-from ...data import Case
+from ...data import Case, Verdict
 from ...judging.judge import Judge
 from ...judging.stage import Stage
 from .limits import Stopped
@@ -46,6 +46,19 @@ class JudgeProxy(dspy.Module):
         except Exception as error:  # DSPy would count any exception as a score of 0
             raise Stopped(error) from error
         return dspy.Prediction(verdict=verdict)
+
+    def calls(self, case: Case) -> tuple[Verdict, list[StageCall]]:
+        """The verdict with the present wording, and the stage calls."""
+        return self._evaluator.judge_case(self.wordings(), case, steps=True)
+
+    def judge_all(self, cases: Sequence[Case], *, workers: int) -> None:
+        """Judge all of the cases with the present wording, so that it can be selected."""
+        self._evaluator.judge_all(self.wordings(), cases, workers=workers)
+
+    @property
+    def judge(self) -> Judge:
+        """The judge whose stages the predictors represent, with its first wording."""
+        return self._evaluator.judge
 
     def _traced(self, steps: Iterable[StageCall]) -> Iterator[tuple[Any, dict[str, Any], dspy.Prediction]]:
         """The stage calls as DSPy records calls of predictors."""
@@ -89,4 +102,5 @@ def _predictor(path: str, stage: Stage) -> dspy.Predict:
     signature = stage.ask.signature
     predictor = dspy.Predict(signature.with_updated_fields(next(iter(signature.fields)), stage=path))
     predictor.demos = [dspy.Example(**demo) for demo in stage.plain_demos()]
+    predictor.pool = stage.nearest
     return predictor

@@ -122,6 +122,8 @@ def check_options(judge: Judge, options: PromptOptions) -> None:
         raise DeclarationError(f"judge {judge.name!r} has no stage {min(unknown)!r}. Its stages: {known}.")
     if not roles:
         raise DeclarationError(f"judge {judge.name!r} asks no model, so there is no prompt to optimise. Use another.")
+    if optimizer.check is not None:
+        optimizer.check(judge, options)
 
 
 def _checked(options: PromptOptions, train: Sequence[Case], select: Sequence[Case]) -> Objective:

@@ -16,6 +16,7 @@ from ...registry import Registry
 if TYPE_CHECKING:
     import dspy
 
+    from ...judging.judge import Judge
     from .judge_proxy import JudgeProxy
     from .metric import Metric
 
@@ -80,6 +81,7 @@ class PromptOptimizer:
             or of the budget ends it from inside.
         needs_writer: whether it calls an LM that writes instructions.
         needs_demos: whether it searches demos only, so that at least one per stage must be allowed.
+        check: raises DeclarationError for a judge that it cannot optimise, before anything is spent.
     """
 
     name: str
@@ -87,6 +89,7 @@ class PromptOptimizer:
     run: "Callable[[PromptTask], JudgeProxy]"
     needs_writer: bool = True
     needs_demos: bool = False
+    check: "Callable[[Judge, PromptOptions], None] | None" = None
 
 
 def adapter_for(writer: Any) -> "dspy.Adapter":

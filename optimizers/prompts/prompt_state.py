@@ -14,11 +14,12 @@ from typing import Any, TypeVar
 
 import dspy
 from dspy.predict.predict import serialize_object
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from ...data import Case
 from ...data.case import Record
 from ...judging.delimiters import defuse, unfenced
+from ...judging.demo_pool import DemoPool
 from ...judging.judge import Judge
 from ...judging.stage import Stage
 
@@ -33,6 +34,14 @@ class Wording(Record):
 
     instructions: str = Field(description="the text of the task")
     demos: tuple[dict[str, Any], ...] = Field(default=(), description="inputs and outputs of the stage by name")
+    pool: DemoPool | None = Field(default=None, description="demos of which each case is shown the nearest")
+
+    @model_serializer(mode="wrap")
+    def _without_empty_pool(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = serialize(self)
+        if self.pool is None:
+            fields.pop("pool", None)
+        return fields
 
 
 Wordings = Mapping[str, Wording]
@@ -43,10 +52,20 @@ def stages_of(judge: Judge) -> dict[str, Stage]:
     return {path.removeprefix("self."): stage for path, stage in judge.named_sub_modules(Stage)}
 
 
+def owner_of(judge: Judge, path: str) -> Judge:
+    """The judge, or the member of it, that asks the stage of this path."""
+    owners = {name.removeprefix("self").lstrip("."): part for name, part in judge.named_sub_modules(Judge)}
+    inside = [name for name in owners if path.startswith(f"{name}.") or not name]
+    owner: Judge = owners[max(inside, key=len)]
+    return owner
+
+
 def wordings_of(judge: Judge) -> dict[str, Wording]:
     """Every stage's wording by path; demos hold written answers, whichever readout they come from."""
     return {
-        path: Wording(instructions=stage.ask.signature.instructions, demos=tuple(stage.plain_demos()))
+        path: Wording(
+            instructions=stage.ask.signature.instructions, demos=tuple(stage.plain_demos()), pool=stage.nearest
+        )
         for path, stage in stages_of(judge).items()
     }
 
@@ -54,7 +73,8 @@ def wordings_of(judge: Judge) -> dict[str, Wording]:
 def wording_of(predictor: dspy.Predict) -> Wording:
     """The instructions and demos of a predictor, as JSON."""
     demos = tuple({name: serialize_object(value) for name, value in dict(demo).items()} for demo in predictor.demos)
-    return Wording(instructions=defuse(predictor.signature.instructions), demos=demos)  # a model may have written them
+    instructions = defuse(predictor.signature.instructions)  # a model may have written them
+    return Wording(instructions=instructions, demos=demos, pool=getattr(predictor, "pool", None))
 
 
 def worded(judge: Program, wordings: Wordings) -> Program:
@@ -71,6 +91,7 @@ def worded(judge: Program, wordings: Wordings) -> Program:
                 text = with_fence(wording.instructions, signature.instructions)
                 stage.ask.signature = signature.with_instructions(text)
             stage.ask.demos = [dspy.Example(**demo) for demo in wording.demos]
+            stage.nearest = wording.pool
     for _, module in changed.named_sub_modules(dspy.Module):
         module._compiled = False
     return changed
@@ -85,7 +106,10 @@ def with_fence(instructions: str, before: str) -> str:
 
 
 def demonstrated(judge: Judge, case: Case) -> bool:
-    """Whether a demo contains a text of the case, so that the judge's verdict on it is no evidence."""
+    """Whether a demo contains a text of the case, so that the judge's verdict on it is no evidence.
+
+    Demos by nearness do not count: no case is shown those of its group or of its texts.
+    """
     texts = {defuse(candidate.text).strip() for candidate in case.candidates} - {""}
     demos = (demo for wording in wordings_of(judge).values() for demo in wording.demos)
     return any(unfenced(value) in texts for demo in demos for value in demo.values() if isinstance(value, str))
@@ -93,7 +117,10 @@ def demonstrated(judge: Judge, case: Case) -> bool:
 
 def digest_of(wordings: Wordings) -> str:
     """A digest, equal for equal wordings."""
-    content = {path: wording.model_dump() for path, wording in sorted(wordings.items())}
+    content = {
+        path: [wording.model_dump(exclude={"pool"}), wording.pool.digest if wording.pool else ""]
+        for path, wording in sorted(wordings.items())
+    }
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
 

@@ -138,6 +138,8 @@ def test_a_block_comes_back_from_json_and_from_tensors_with_equal_figures():
     again = NeighbourBlock.model_validate_json(known.model_dump_json())
     from_tensors = NeighbourBlock.model_validate(content, context={ARRAYS: arrays})
     assert again == known == from_tensors
+    assert len(known.measure(case(99), np.eye(2, WIDTH))) == 2
+    assert again == known  # also after use
     assert "text" not in str({name: value for name, value in content["origins"].items() if name != "texts"})
     for new, values in zip(*world(5, seed=9)[:2], strict=True):
         assert again.measure(new, values) == known.measure(new, values) == from_tensors.measure(new, values)
