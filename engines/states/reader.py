@@ -167,7 +167,9 @@ def connect_reader(
 
         return ServerReader(parsed, layer, trusted=trusted)
     if engine == "transformers":
-        return _transformers(parsed, layer)
+        from .transformers_reader import TransformersReader
+
+        return TransformersReader(parsed, layer)
     raise DeclarationError(f"engine {engine!r}: there is no such reader of states. Use one of {', '.join(ENGINES)}.")
 
 
@@ -175,7 +177,3 @@ def _engine_of(model: ModelString) -> EngineName:
     if model.provider == "transformers":
         return "transformers"
     return "llama.cpp" if model.provider == "local" and model.endpoint is None else "server"
-
-
-def _transformers(model: ModelString, layer: int | None) -> StateReader:
-    raise DeclarationError("engine 'transformers': cannot read states yet. Use llama.cpp.")

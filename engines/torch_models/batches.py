@@ -41,21 +41,38 @@ ON_CPU = BatchSize(padded=512, in_memory=8192, worth=48)
 ON_GPU = BatchSize(padded=16384, in_memory=131072, worth=2048)
 
 
-def plan(prompts: Sequence[Sequence[int]], size: BatchSize, *, heads: Sequence[int] = ()) -> list[Batch]:
+SHORTEST_PREFIX = 16  # tokens; a shorter one is read with every prompt
+
+
+def batch_size(device: str) -> BatchSize:
+    """How much is read at once on a device, "cuda" or "cpu"."""
+    return ON_GPU if device == "cuda" else ON_CPU
+
+
+def prefix_tokens(shared: int) -> int:
+    """How many of the shared tokens are read before the rest: all, or none where they are few."""
+    return shared if shared >= SHORTEST_PREFIX else 0
+
+
+def plan(
+    prompts: Sequence[Sequence[int]], size: BatchSize, *, heads: Sequence[int] = (), most: Sequence[int] = ()
+) -> list[Batch]:
     """The batches, which hold every prompt once.
 
     Args:
         prompts: token ids, at least one each.
         heads: for each prompt how many first tokens later prompts are likely to have too; 0 by default.
+        most: for each prompt how many first tokens may be read before the rest; all but one by default.
 
     Example:
         >>> plan([[1, 2, 3], [7, 8], [1, 2, 4]], BatchSize(padded=8, in_memory=99, worth=1))
         [Batch(shared=2, rows=(0, 2)), Batch(shared=0, rows=(1,))]
     """
-    heads = [min(head, len(prompt) - 1) for head, prompt in zip(heads or [0] * len(prompts), prompts, strict=True)]
+    most = [min(bound, len(prompt) - 1) for bound, prompt in zip(most or map(len, prompts), prompts, strict=True)]
+    heads = [min(head, bound) for head, bound in zip(heads or [0] * len(prompts), most, strict=True)]
     single: dict[tuple[int, ...], list[int]] = {}
     batches = []
-    for shared, rows in _families(prompts, heads, size.worth):
+    for shared, rows in _families(prompts, heads, most, size.worth):
         if len(rows) > 1:
             batches += _chunks(shared, rows, prompts, size)
         else:
@@ -65,20 +82,22 @@ def plan(prompts: Sequence[Sequence[int]], size: BatchSize, *, heads: Sequence[i
     return batches
 
 
-def _families(prompts: Sequence[Sequence[int]], heads: Sequence[int], worth: int) -> list[tuple[int, list[int]]]:
+def _families(
+    prompts: Sequence[Sequence[int]], heads: Sequence[int], most: Sequence[int], worth: int
+) -> list[tuple[int, list[int]]]:
     """Groups of prompts with a shared prefix that saves enough beyond their heads; (tokens of the prefix, indices)."""
     families: list[tuple[int, list[int]]] = []
     for index in sorted(range(len(prompts)), key=lambda index: list(prompts[index])):
         if families:
             shared, rows = families[-1]
-            both = min(shared, common_tokens(prompts[rows[0]], prompts[index], shared), len(prompts[index]) - 1)
+            both = min(shared, common_tokens(prompts[rows[0]], prompts[index], shared), most[index])
             head = max(heads[rows[0]], heads[index])
             saved = (both - head) * len(rows)
             before = (shared - head) * (len(rows) - 1)
             if saved >= worth and saved >= before:
                 families[-1] = (both, [*rows, index])
                 continue
-        families.append((len(prompts[index]) - 1, [index]))
+        families.append((most[index], [index]))
     return families
 
 

@@ -90,6 +90,10 @@ class Chat:
             raw = str(self.tokenizer.convert_ids_to_tokens(token))
         return f" {text}" if raw.startswith("▁") and not text.startswith(" ") else text
 
+    def rendered(self, messages: Sequence[Mapping[str, str]], answer: bool) -> str:
+        """The template with these messages, for those that look at its parts."""
+        return self._render([dict(message) for message in messages], {m["content"]: "" for m in messages}, answer)
+
     def _ids(self, piece: int | str) -> list[int]:
         return [piece] if isinstance(piece, int) else self.text_ids(piece)
 

@@ -42,10 +42,15 @@ class Collector(Generic[Asked, Result]):
 
     def ask(self, request: Asked, until: float) -> Result:
         """The answer; raises what the work raises."""
-        job: Job[Asked, Result] = Job(request, until)
-        self._waiting.put(job)
+        return self.ask_all([request], until)[0].result()
+
+    def ask_all(self, requests: Sequence[Asked], until: float) -> "list[Future[Result]]":
+        """The answers to come."""
+        jobs: list[Job[Asked, Result]] = [Job(request, until) for request in requests]
+        for job in jobs:
+            self._waiting.put(job)
         self._start()
-        return job.answer.result()
+        return [job.answer for job in jobs]
 
     def _start(self) -> None:
         with self._lock:
@@ -55,7 +60,11 @@ class Collector(Generic[Asked, Result]):
 
     def _run(self) -> None:
         while True:
-            jobs = [job for job in self._collect() if job.until > time.monotonic()]
+            jobs = self._collect()
+            for job in jobs:
+                if job.until <= time.monotonic():  # nobody waits for the answer
+                    job.answer.set_exception(TimeoutError("the time for the answer is up"))
+            jobs = [job for job in jobs if not job.answer.done()]
             if not jobs:
                 continue
             try:

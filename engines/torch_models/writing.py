@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from .batches import ON_CPU, ON_GPU, plan
+from .batches import batch_size, plan, prefix_tokens
 from .chat import Prompt
 from .network import Network, Prefix
 
-SHORTEST_PREFIX = 16  # tokens; a shorter one is read with every prompt
 TURN_ENDS = ("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<end_of_turn>", "<turn|>", "<|endoftext|>", "</s>")
 
 
@@ -67,16 +66,14 @@ def answer(
 
     The caller holds `network.working()`.
     """
-    size = ON_GPU if network.device == "cuda" else ON_CPU
     shares = network.shares_prefixes
-    batches = plan(
-        [prompt.ids for prompt in prompts],
-        size,
-        heads=[prompt.head if shares and prompt.head >= SHORTEST_PREFIX else 0 for prompt in prompts],
-    )
-    for batch in batches:
-        rows = [prompts[index].ids for index in batch.rows]
-        after = network.prefix(rows[0][: batch.shared]) if shares and batch.shared >= SHORTEST_PREFIX else None
+    ids = [prompt.ids for prompt in prompts]
+    bounds = [len(prompt) if shares else 0 for prompt in ids]
+    heads = [prefix_tokens(prompt.head) for prompt in prompts]
+    for batch in plan(ids, batch_size(network.device), heads=heads, most=bounds):
+        rows = [ids[index] for index in batch.rows]
+        shared = prefix_tokens(batch.shared)
+        after = network.prefix(rows[0][:shared]) if shared else None
         writer = _Writer(network, rows, [decodings[index] for index in batch.rows], after)
         for row, written in writer.run():
             on_answer(batch.rows[row], written)
