@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 QUIET = 0.005  # seconds without a new request after which those that wait are answered
 MOST = 64  # requests that are answered together
@@ -38,7 +38,7 @@ class Collector(Generic[Asked, Result]):
 
     def __init__(self, work: Callable[[Sequence[Job[Asked, Result]]], None]) -> None:
         self._work, self._waiting = work, queue.SimpleQueue[Job[Asked, Result]]()
-        self._lock, self._thread = threading.Lock(), None
+        self._lock, self._thread = threading.Lock(), threading.Thread()  # not started
 
     def ask(self, request: Asked, until: float) -> Result:
         """The answer; raises what the work raises."""
@@ -54,8 +54,8 @@ class Collector(Generic[Asked, Result]):
 
     def _start(self) -> None:
         with self._lock:
-            if self._thread is None or not self._thread.is_alive():  # it is not in a process that was forked
-                self._thread: Any = threading.Thread(target=self._run, daemon=True, name="dicast-torch")
+            if not self._thread.is_alive():  # nor is it in a process that was forked
+                self._thread = threading.Thread(target=self._run, daemon=True, name="dicast-torch")
                 self._thread.start()
 
     def _run(self) -> None:
