@@ -9,6 +9,8 @@ server that keeps prefixes computes about a third fewer tokens. An optimizer's o
 from collections.abc import Callable, Sequence
 from functools import partial
 
+import dspy
+
 from ..data import Case, Finding, Verdict
 from ..data.task_descriptions import OVERALL
 from ..data.verdict import Order
@@ -20,6 +22,7 @@ from ..judging.judge import Judge, in_case_order, orders, present, verdict_of
 from ..judging.question import READOUTS, Answer, Question
 from ..judging.reading_floor import min_mass_parameter
 from ..judging.registry import register
+from ..judging.turned_scale import SCALES, both_directions, turned
 from ..signatures import direct as signatures
 
 Ask = Callable[[], Finding | ScoreReading]
@@ -37,10 +40,13 @@ class Direct(Judge):
 
     Args:
         grading: "pairwise", "single" or "both".
-        readout: "generate" (the model writes the answer) or "probability" (one token's probabilities are read).
+        readout: "generate" (the model writes the answer) or "probability" (one token's probabilities are read); scores
+            of scale=both are always read.
         order: "one" or "both"; single scores are asked of each candidate alone and have no order.
         tie_threshold: margins up to this many log-odds are ties.
         score_weight: log-odds per point of difference between two single scores.
+        scale: "up", 1 very poor to 5 excellent; or "both", asked a second time with 1 excellent to 5 very poor, which
+            costs another call a text, of one token.
         layout: "separate" (a system prompt for each question) or "shared" (one, and the same beginning of the texts).
     """
 
@@ -54,6 +60,7 @@ class Direct(Judge):
         order: str = "both",
         tie_threshold: float = 0.0,
         score_weight: float = 1.0,
+        scale: str = "up",
         layout: str = "separate",
     ) -> None:
         super().__init__()
@@ -63,6 +70,7 @@ class Direct(Judge):
         self.order = HParam(order, ("one", "both"), idle_when={"grading": "single"})
         self.tie_threshold = HParam(tie_threshold, least=0.0)
         self.score_weight = HParam(score_weight, least=0.0)
+        self.scale = HParam(scale, SCALES, search=(), implied=True)
         self.layout = HParam(layout, ("separate", "shared"), search=(), implied=True)
         self.prefer = Question(signatures.Prefer, "judgment", max_tokens=32)
         self.grade = Question(signatures.Grade, "judgment", max_tokens=32)
@@ -108,8 +116,17 @@ class Direct(Judge):
         is_shared = self.layout.value == "shared"
         ask = self.grade_shared if is_shared else self.grade
         name = "response_a" if is_shared else "response"
-        answer: Answer = ask(readout=self.readout.value, request=request, aspect=aspect, **{name: response})
-        return answer.reading("score")
+        inputs = {"request": request, "aspect": aspect, name: response}
+
+        def read(form: type[dspy.Signature] | None) -> ScoreReading:
+            readout = self.readout.value if self.scale.value == "up" else "probability"
+            answer: Answer = ask(readout=readout, signature=form, **inputs)
+            return answer.reading("score")
+
+        if self.scale.value == "up":
+            return read(None)
+        up, down = concurrently(read, [None, turned(ask.ask.signature, "score")])
+        return both_directions(up, down, 1)
 
 
 def alternating(texts: Sequence[Ask], pairs: Sequence[Ask]) -> list[Ask]:
