@@ -1,7 +1,7 @@
 """A scale of named levels asked in both directions, so that no number means good by itself.
 
 "1. very poor ... 5. excellent" and "1. excellent ... 5. very poor" are averaged as log-probabilities of the meanings.
-What a model likes in the numbers then weighs on both ends alike and cannot lift all scores or lower them: of the prior
+What a model likes in the numbers then weighs on both ends equally and cannot lift all scores or lower them: of the prior
 log p of the digits d and 6 - d their mean is left on either level. Preference for the levels of the middle, or of the
 ends, stays.
 """
@@ -54,8 +54,8 @@ def both_directions(up: ScoreReading, down: ScoreReading, low: int) -> ScoreRead
         low: the lowest score.
     """
     logarithms = [
-        (math.log(max(one, FLOOR)) + math.log(max(other, FLOOR))) / 2
-        for one, other in zip(up.levels, down.levels[::-1], strict=True)
+        (math.log(max(rising, FLOOR)) + math.log(max(falling, FLOOR))) / 2
+        for rising, falling in zip(up.levels, down.levels[::-1], strict=True)
     ]
     weights = [math.exp(value - max(logarithms)) for value in logarithms]
     levels = tuple(weight / math.fsum(weights) for weight in weights)
