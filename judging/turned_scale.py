@@ -1,9 +1,9 @@
 """A scale of named levels asked in both directions, so that no number means good by itself.
 
 "1. very poor ... 5. excellent" and "1. excellent ... 5. very poor" are averaged as log-probabilities of the meanings.
-What a model likes in the numbers then weighs on both ends equally and cannot lift all scores or lower them: of the prior
-log p of the digits d and 6 - d their mean is left on either level. Preference for the levels of the middle, or of the
-ends, stays.
+What a model likes in the numbers then weighs on both ends equally and cannot lift all scores or lower them: of the
+prior log p of the digits d and 6 - d their mean is left on either level. Preference for the levels of the middle, or of
+the ends, stays.
 """
 
 import math
