@@ -72,6 +72,12 @@ def _limits(_: click.Context, option: click.Parameter, text: str | None) -> dict
     type=options.NameChoice(_objectives),
     help="The measure to improve [default: accuracy of pairs and choices, Spearman of texts].",
 )
+@click.option(
+    "--criteria",
+    type=click.Choice(["none", "learn"]),
+    help="learn: add questions that an LM proposes and the labels choose; for PROGRAM questions [default: none].",
+)
+@click.option("--criteria-lm", help="The model that proposes questions [default: the judge's].")
 @click.option("--prompts", type=options.NameChoice(_prompt_optimizers), help="Prompt optimizer [default: none].")
 @click.option("--prompt-lm", help="The model that proposes prompts [default: the judge's].")
 @click.option("--trials", type=click.IntRange(0), help="Structures to try at most; 0 leaves the search out.")
@@ -109,6 +115,7 @@ def command(program: str, lm: str | None, settings: dict[str, Any], resume: bool
     Example:
       dicast compile direct --cases labels.jsonl
       dicast compile fennec --cases labels.jsonl --trials 12 --budget minutes=60
+      dicast compile questions --cases labels.jsonl --criteria learn --trials 0
       dicast judge --judge compiled/direct-labels/direct.judge.json --cases new.jsonl
     """
     from .. import workflows

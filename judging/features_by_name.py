@@ -16,8 +16,8 @@ MOST_NAMED = 200  # questions with separate features
 RECURS = 1 / 3  # of the rows at least that have a feature of a question, for a head to be offered it
 
 
-def answers_by_name(readings: Iterable[Finding], candidates: int) -> dict[str, tuple[float, ...]]:
-    """What each question says of each candidate, where there are several questions: `question NAME` -> numbers.
+def answers_by_name(readings: Iterable[Finding], candidates: int, least: int = 2) -> dict[str, tuple[float, ...]]:
+    """What each question says of each candidate, where there are `least` questions: `question NAME` -> numbers.
 
     A number is the score, averaged over findings; where two levels were read, no and yes, their log-odds, which are not
     cut off at the ends as probabilities are. An answer about a pair is half its log-odds for a, and the negative for b,
@@ -26,7 +26,7 @@ def answers_by_name(readings: Iterable[Finding], candidates: int) -> dict[str, t
     groups: dict[str, list[Finding]] = defaultdict(list)
     for finding in readings:
         groups[QUESTION + criterion_head(finding.criterion)].append(finding)
-    if len(groups) < 2:
+    if len(groups) < least:
         return {}
     said = {name: _answer(findings, candidates) for name, findings in list(groups.items())[:MOST_NAMED]}
     return {name: numbers for name, numbers in said.items() if numbers is not None}

@@ -22,6 +22,7 @@ from .certify_step import Certifiable, CertifyStep
 from .checkpoints import CERTIFICATE, GROUPS, SPENT, Checkpoints
 from .compile_folder import HEAD, LOOKS, read_json
 from .cost_account import CostAccount
+from .criteria.learn import check_criteria
 from .evidence import Evidence, Interrupted, ProgressCallbacks, identity, with_head, without_head
 from .fingerprints import case_fingerprints, digest, digest_of
 from .head.fit import TooFewVerdicts, fit
@@ -128,6 +129,7 @@ class Compiler:
         self.objective = objective_for(recipe.objective, self.cases)
         space = searched_space(recipe, self.judge)
         check_prompts(recipe, self.judge, self.objective, workers)
+        check_criteria(self.judge, recipe.criteria, recipe.criteria_lm)
         self.checkpoints = Checkpoints(folder, self._identity())
         self.account = CostAccount(folder / SPENT, budget)
         as_read = {case.id: case for case in self.cases}
@@ -138,7 +140,10 @@ class Compiler:
             self.evidence, self.progress, workers,
         )  # fmt: skip
         searched = (
-            recipe.prompts != "none" or space is not None or any(demonstrated(judge, case) for case in self.cases)
+            recipe.criteria != "none"
+            or recipe.prompts != "none"
+            or space is not None
+            or any(demonstrated(judge, case) for case in self.cases)
         )
         self.certify = CertifyStep(recipe, self.parts, self._certifiable, searched, self.checkpoints, self.progress)
         self._best: Judge | None = None
@@ -183,11 +188,15 @@ class Compiler:
         variants, headed = {UNCOMPILED: self.judge}, self._with_head(self.judge, learn, searched=False)
         if self.recipe.head:
             variants["head"] = headed
-        judge = self.searches.prompted(self.judge)
-        if judge is not self.judge:
+        questioned = self.searches.questioned(self.judge, headed)
+        if questioned is not self.judge:
+            name = "head and criteria" if self.recipe.head else "criteria"
+            headed = variants[name] = self._with_head(questioned, learn, searched=True)
+        judge = self.searches.prompted(questioned)
+        if judge is not questioned:
             name = "head and prompts" if self.recipe.head else "prompts"
             headed = variants[name] = self._with_head(judge, learn, searched=True)
-        prompted = judge is not self.judge
+        prompted = judge is not questioned
         try:
             structured = self.searches.structured(judge, prompted=prompted)
         except Interrupted as stopped:

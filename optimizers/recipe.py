@@ -16,7 +16,7 @@ from .structure.pareto import Prefer
 if TYPE_CHECKING:
     from .prompts.optimizer import PromptOptions
 
-ADDED = ("cost", "per_verdict")  # fields that earlier versions did not have
+ADDED = ("cost", "per_verdict", "criteria", "criteria_lm")  # fields that earlier versions did not have
 Fraction = Annotated[float, Field(gt=0, lt=1)]
 
 
@@ -67,6 +67,11 @@ class Recipe(Record):
     seed: Annotated[int, Field(ge=0, description="of splits, folds and searches")] = 0
     head: bool = Field(default=True, description="whether to fit a head: calibrated probabilities from the evidence")
     length: bool = Field(default=False, description="whether the head may use the length of texts")
+    criteria: Literal["none", "learn"] = Field(
+        default="none",
+        description="learn: questions that an LM proposes and the labels choose; for the judge questions",
+    )
+    criteria_lm: str | None = Field(default=None, description="the LM that proposes questions; None: the judge's")
     prompts: str = Field(default="none", description="a prompt optimizer; none leaves prompts as they are")
     prompt_lm: str | None = Field(default=None, description="the LM that writes prompts; None: the judge's")
     stages: tuple[str, ...] = Field(default=(), description="the stages whose prompts are optimised; empty: all")

@@ -49,6 +49,51 @@ class SearchSteps:
     def learn(self) -> list[Case]:
         return [*self.parts["train"], *self.parts["select"]]
 
+    def questioned(self, judge: Judge, headed: Judge) -> Judge:
+        """The judge with questions learnt from labels; the same object if none was chosen, or the recipe learns none.
+
+        Args:
+            headed: the judge with a head, whose disagreement with people is shown to the LM that proposes questions.
+
+        Raises:
+            Interrupted: the step was stopped.
+        """
+        if self.recipe.criteria == "none":
+            return judge
+        from .criteria.learn import LearntCriteria, learn_criteria, most_expensive, summary_of, with_criteria
+
+        def learned() -> dict[str, Any]:
+            others = 1 + (self.recipe.prompts != "none") + (self.space is not None)
+            rest = self._rest(others=others, again=len(self.learn), price=most_expensive(judge))
+            with self._leaving(judge, rest):
+                learnt = learn_criteria(
+                    judge,
+                    headed,
+                    self.parts["train"],
+                    self.parts["select"],
+                    checkpoints=self.checkpoints,
+                    evidence=self.evidence,
+                    progress=self.progress,
+                    writer=self.recipe.criteria_lm,
+                    seed=self.recipe.seed,
+                )
+            return learnt.model_dump(mode="json")
+
+        try:
+            content = self.checkpoints.once("criteria", learned)
+        except BudgetSpent:
+            none = LearntCriteria(stopped="the budget is needed for the test").model_dump(mode="json")
+            content = self.checkpoints.once("criteria", lambda: none, interrupted=bool)
+        except TooFewVerdicts as error:
+            self.progress.step("criteria", f"left out: {error}")
+            return judge
+        except KeyboardInterrupt:
+            raise Interrupted from None
+        with self.checkpoints.reading("criteria"):
+            result = LearntCriteria.model_validate(content)
+        self.progress.step("criteria", summary_of(result, self.checkpoints.folder))
+        return with_criteria(judge, result.questions)
+
     def prompted(self, judge: Judge) -> Judge:
         """The judge with better prompts; the same object if no wording was better, or the recipe has no prompt search.
 

@@ -180,7 +180,9 @@ def _baseline(baseline: Baseline | None, judge: Judge) -> Judge | None:
 def _other_models(chosen: Recipe) -> list[str]:
     """The models that a recipe names beside the judge's."""
     searched = [value for name, values in chosen.space.items() if name.partition(".")[0] == "model" for value in values]
-    return [*map(str, searched), *([chosen.prompt_lm] if chosen.prompts != "none" and chosen.prompt_lm else [])]
+    writers = [chosen.prompt_lm if chosen.prompts != "none" else None]
+    writers += [chosen.criteria_lm if chosen.criteria != "none" else None]
+    return [*map(str, searched), *(writer for writer in writers if writer)]
 
 
 def _models_of_file(chosen: Recipe, file: str | Path | None, *, trust: bool, progress: Progress) -> list[str]:

@@ -1,0 +1,1 @@
+"""Criteria learnt from labels: questions that an LM proposes and people's labels choose."""
