@@ -1,8 +1,7 @@
 """Questions that an LM proposes from the train part: where the judge disagrees with people, and why people say so.
 
 A proposal that quotes a case is refused: it would recognise the case rather than its quality, and could only look good
-on the labels that it comes from. A proposal that says nearly the same as a known question
-is refused too.
+on the labels that it comes from. So is a proposal that says nearly the same as a known question.
 """
 
 import re
