@@ -341,9 +341,10 @@ judge_options = together(
     ),
     click.option(
         "--learn",
-        type=click.Path(path_type=Path, exists=True, file_okay=False),
-        metavar="RUN",
-        help="Learn from a labelled run which criteria decide, with judges that can.",
+        type=click.Path(path_type=Path, exists=True),
+        metavar="RUN|LABELS",
+        help="Learn from a labelled run which criteria decide, or from labelled cases of people what they prefer, with "
+        "judges that can.",
     ),
     click.option(
         "--panel", multiple=True, metavar="LM", help="A member of a panel of this judge; give it more than once."

@@ -12,8 +12,9 @@ from ..errors import DeclarationError
 from .block_base import Vectors
 from .linear_block import LinearBlock
 from .neighbour_block import NeighbourBlock
+from .person_block import PersonBlock
 
-Block = Annotated[LinearBlock | NeighbourBlock, Field(discriminator="kind")]
+Block = Annotated[LinearBlock | NeighbourBlock | PersonBlock, Field(discriminator="kind")]
 DISTANCE = " distance"  # ends the name of how far apart the candidates of one case are
 LEAST_DISTANCE = 1e-3  # relative; distances are read on a log scale
 

@@ -16,6 +16,7 @@ from ..judging.judge_file import fingerprint
 from ..judging.judge_file_upgrade import present_settings
 from ..judging.judge_record import JudgeRecord, default_record, to_record
 from ..judging.registry import JUDGE_SUFFIX, PROGRAMS, is_judge_file, judge_title
+from .person_labels import PersonLabels, check_learns_people
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,8 @@ class JudgeSpec:
         lm: `provider/model` of all stages, or `role=provider/model,...`; None keeps those of a judge file, else takes
             DSPy's configured LM, else the default local model.
         settings: structural parameters by name.
-        learn: a labelled run that the judge learns from before it judges.
+        learn: a labelled run that the judge learns from before it judges; or a file of labelled cases of people, to
+            whom the run fits weights (`PersonLabels`).
         panel: the LM of each member of a panel of this judge; () for no panel.
         samples: how often each case is judged.
         pool: how verdicts of members and samples are combined.
@@ -65,6 +67,8 @@ class JudgeSpec:
         Raises:
             DeclarationError: an unknown judge or parameter, a judge that cannot learn, or LMs given twice.
         """
+        if self.is_panel and self.people is not None:
+            raise DeclarationError("judge: --learn with labels of people teaches one judge, and this is a panel of it.")
         if self.panel and self.lm:
             raise DeclarationError("judge: --lm and --panel both name models. Give each member's with --panel.")
         if not self.is_panel:
@@ -74,7 +78,9 @@ class JudgeSpec:
 
     def _member(self, lm: str | None) -> Judge:
         judge = build(self.name, **self.settings)
-        if self.learn is not None:
+        if self.learn is not None and self.learn.is_file():
+            check_learns_people(judge, self.learn)
+        elif self.learn is not None:
             if not isinstance(judge, LearningJudge):
                 able = ", ".join(program.name for program in PROGRAMS if isinstance(program.build(), LearningJudge))
                 raise DeclarationError(f"judge {self.name!r} cannot learn from a run. These can: {able}.")
@@ -90,7 +96,14 @@ class JudgeSpec:
             "lm": (" + ".join(self.panel) or self.lm or _models(judge)) if judge.stages() else "none",
             "models": judge.resolved_models(),
         }
+        if self.people is not None:
+            return identity | {"learned": {"people": self.people.digest}}
         return identity | ({"learned": _learned(judge)} if self.learn else {})
+
+    @property
+    def people(self) -> PersonLabels | None:
+        """The labelled cases of people; None where `learn` names no file."""
+        return PersonLabels(self.learn) if self.learn is not None and self.learn.is_file() else None
 
 
 @dataclass(frozen=True)

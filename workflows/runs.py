@@ -200,6 +200,8 @@ def run(
             progress.notice(notice)
         with charge_to(ledger), paced(pace), delayed_interrupt(stop):
             try:
+                if isinstance(of_judge, JudgeSpec) and of_judge.people is not None:
+                    built = of_judge.people.teach(built)
                 run_cases(built, chosen, folder, workers=workers, on_verdict=progress.verdict, stop=stop)
             except BudgetSpent as error:
                 message = str(error)

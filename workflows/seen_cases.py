@@ -4,7 +4,7 @@ Those that it learned from are left out. A judge file judges what it was compile
 equal by their normalised texts; of runs of earlier versions by id.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ..data import Case
@@ -39,7 +39,7 @@ class SeenCases:
     ) -> None:
         self.rows = self.seen = 0
         self.left_out: list[str] = []
-        self.name, self.learned_from = spec.name, learned_from(judge or spec.build())
+        self.name, self.learned_from = spec.name, _learned_from(spec, judge or spec.build())
         self.leaves_out = before is None or _names_cases(before)
         is_file = isinstance(spec, JudgeSpec) and spec.name.endswith(JUDGE_SUFFIX)
         self.compiled_on = seen_before(read(spec.name).training.get("cases") if is_file else None)
@@ -86,9 +86,17 @@ class SeenCases:
         return " ".join(sentences)
 
 
+def _learned_from(spec: JudgeSpec | BuiltJudge, judge: Judge) -> Callable[[Case], bool]:
+    """Whether the judge learns from a case, by a labelled run or by labels of people."""
+    of_run, people = learned_from(judge), spec.people if isinstance(spec, JudgeSpec) else None
+    return of_run if people is None else people.has_seen
+
+
 def _names_cases(identity: Mapping[str, Any]) -> bool:
     """Whether a run's identity says which cases its judge learned from, or its judge learned from none."""
     learned = identity.get("learned")
-    return learned is None or any(
-        isinstance(state, Mapping) and {"texts", "ids"} & set(state) for state in learned.values()
+    return (
+        learned is None
+        or set(learned) == {"people"}
+        or any(isinstance(state, Mapping) and {"texts", "ids"} & set(state) for state in learned.values())
     )
