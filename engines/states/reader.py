@@ -35,6 +35,7 @@ class StateRequest:
             `gives_options`.
         form: the parts are one turn of a user; or a dialogue, `before` the turn of the user and `text` the ended turn
             of the assistant, as reward models read it.
+        history: (role, text) of the turns before a dialogue, for readers that take them.
 
     Raises:
         DeclarationError: a dialogue with something after it.
@@ -45,6 +46,7 @@ class StateRequest:
     after: str = ""
     options: tuple[str, ...] = ()
     form: Form = "turn"
+    history: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if self.form == "dialogue" and self.after:

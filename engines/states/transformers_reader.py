@@ -61,7 +61,7 @@ class TransformersReader:
         DeclarationError: torch is not installed.
     """
 
-    engine, batch, slots, timeout = "transformers", 64, 64, LOCAL_TIMEOUT
+    engine, batch, slots, timeout, takes_history = "transformers", 64, 64, LOCAL_TIMEOUT, True
 
     def __init__(self, model: ModelString, layer: int | None = None, *, kind: str = CAUSAL) -> None:
         torch, transformers = torch_and_transformers("the states of a transformers/ model")
@@ -157,13 +157,14 @@ class TransformersReader:
 
     def _dialogue(self, request: StateRequest) -> tuple[list[int], int, int]:
         """As the template renders both turns, without padding tokens at the end, which classifiers do not read."""
-        ids, empty = (self._rendered(request.before, text) for text in (request.text, ""))
+        turns = [*request.history, ("user", request.before)]
+        ids, empty = (self._rendered([*turns, ("assistant", text)]) for text in (request.text, ""))
         start = _common(ids, empty)
         return ids, start, len(ids) - _common(ids[start:][::-1], empty[start:][::-1])
 
-    def _rendered(self, before: str, text: str) -> list[int]:
-        turns = [{"role": "user", "content": before}, {"role": "assistant", "content": text}]
-        ids = list(self.network.chat.prompt(turns, answer=False).ids)
+    def _rendered(self, turns: Sequence[tuple[str, str]]) -> list[int]:
+        messages = [{"role": role, "content": text} for role, text in turns]
+        ids = list(self.network.chat.prompt(messages, answer=False).ids)
         padding = self.network.config.pad_token_id
         while len(ids) > 1 and ids[-1] == padding:
             del ids[-1]
