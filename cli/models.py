@@ -24,6 +24,7 @@ def command() -> None:
 def list_models(as_json: bool) -> None:
     """The catalogue, and which models are fetched."""
     from ..engines import weights
+    from ..evidence.reward_models import REWARD_MODELS
     from . import render
 
     rows = [
@@ -44,6 +45,10 @@ def list_models(as_json: bool) -> None:
     shown = [[("yes" if row[name] else "no") if name == "fetched" else row[name] for name in columns] for row in rows]
     render.console.print(render.table(["model", "MiB", "fetched", "licence", "note"], shown))
     render.console.print("Any GGUF file of yours: local//path/to/model.gguf", style="dim")
+    render.console.print(
+        "By torch, also of the hub: transformers/qwen2.5-coder-1.5b, transformers/OWNER/NAME", style="dim"
+    )
+    render.console.print(f"Reward models, as --set evidence=reward=NAME: {', '.join(REWARD_MODELS)}", style="dim")
 
 
 @command.command("get")

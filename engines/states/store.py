@@ -28,7 +28,7 @@ def states_store() -> AnswerStore:
 def key_of_state(reader: StateReader, request: StateRequest) -> bytes:
     """SHA-256 of everything that can change the state: weights, layer, engine, template and the request."""
     identity = [reader.digest, reader.engine, reader.layer, reader.frame]
-    parts = [request.before, request.text, request.after, request.options, request.form]
+    parts: list[object] = [request.before, request.text, request.after, request.options, request.form]
     parts += [request.history] if request.history else []
     return hashlib.sha256(orjson.dumps([FORMAT, identity, parts])).digest()
 
