@@ -22,14 +22,19 @@ def before_text(case: Case) -> str:
     return "\n\n".join([*turns, *([f"Query: {case.query}"] if case.query else [])])
 
 
-def requests_of(case: Case) -> list[StateRequest]:
+def requests_of(case: Case, profile: str = "") -> list[StateRequest]:
     """A request for each candidate; the text that is averaged is "Answer: " and the candidate's.
+
+    Args:
+        profile: what the person said or is, read before the query; empty: nothing.
 
     Example:
         >>> from dicast.data import Candidate
         >>> case = Case(id="1", query="Why?", candidates=[Candidate(text="So."), Candidate(text="")])
         >>> [request.text for request in requests_of(case)]
         ['\\n\\nAnswer: So.', '\\n\\nAnswer: ']
+        >>> requests_of(case, "I dislike riddles.")[0].before
+        'Earlier: I dislike riddles.\\n\\nQuery: Why?'
     """
-    before = before_text(case)
+    before = "\n\n".join(filter(None, [profile and f"Earlier: {profile}", before_text(case)]))
     return [StateRequest(before, f"\n\nAnswer: {candidate.text}") for candidate in case.candidates]

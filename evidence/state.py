@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..data import Case
 from ..engines.states.kept import KeptReader, open_reader
+from ..engines.states.reader import StateRequest
 from ..engines.weights import OnProgress, silent
 from ..errors import ExecutionError
 from .layout import LAYOUT, requests_of
@@ -55,8 +56,12 @@ class StateSource(EvidenceSource):
     def prepare(self, progress: OnProgress = silent) -> None:
         self.reader.prepare(progress)
 
+    def requests(self, case: Case) -> list[StateRequest]:
+        """A request for each candidate."""
+        return requests_of(case)
+
     def read(self, case: Case) -> NDArray[np.float32]:
-        requests, rows = requests_of(case), []
+        requests, rows = self.requests(case), []
         for number, request in enumerate(requests, 1):
             try:
                 rows.append(self.reader.read(request).mean)

@@ -7,12 +7,13 @@ pair does.
 
 import asyncio
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from ..data import Case, Comparison, EarlierConversation, Finding, Judged, Persona, Preference, Review, Verdict
+from ..data import Case, EarlierConversation, Finding, Judged, Verdict
 from ..data.case import Profile, Turn
+from ..data.profile_text import profile_text
 from ..data.refusal_detection import RefusalFilter
 from ..data.task_descriptions import OVERALL, Task
 from ..data.verdict import Order
@@ -210,37 +211,6 @@ def aspect_text(described: Task, name: str | None) -> str:
     """The aspect of a case as a task describes it: a constant where the task knows it, else the case's own words."""
     text = described.describe(name)
     return constant(text) if name is None or described.knows(name) else text
-
-
-def profile_text(profile: Profile | None) -> str:
-    """The profile in words, for people to read; empty when there is none. A prompt has `shown_profile`."""
-    match profile:
-        case None:
-            return ""
-        case Preference(text=text):
-            return text
-        case EarlierConversation(turns=turns):
-            return "\n".join(f"{turn.role.capitalize()}: {turn.text}" for turn in turns)
-        case Persona(features=features, text=text):
-            unsaid = [f"{name.replace('_', ' ')}: {value}" for name, value in features.items() if value not in text]
-            return "\n".join([*unsaid, *([text] if text else [])])
-        case reviewer:
-            return "\n\n".join([*map(_review_text, reviewer.reviews), *map(_choice_text, reviewer.comparisons)])
-
-
-def _review_text(review: Review) -> str:
-    lines = {"Query": review.query, "Text": review.text, "Review": review.comment or None, "Aspect": review.aspect}
-    return _lines(lines | {"Score": f"{review.score:g}"})
-
-
-def _choice_text(choice: Comparison) -> str:
-    lines = {"Query": choice.query, "A": choice.response_a, "B": choice.response_b, "Aspect": choice.aspect}
-    return _lines(lines | {"Preferred": choice.label.upper()})
-
-
-def _lines(fields: Mapping[str, str | None]) -> str:
-    """The fields that have a value, one a line."""
-    return "\n".join(f"{name}: {value}" for name, value in fields.items() if value is not None)
 
 
 def orders(setting: str) -> tuple[Order, ...]:

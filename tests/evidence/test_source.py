@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from scripted_states import scripted_source
 
-from dicast.data import Candidate, Case, Turn
+from dicast.data import Candidate, Case, Preference, Turn
+from dicast.data.profile_text import profile_text
 from dicast.errors import ContextOverflow, DeclarationError, Infrastructure
 from dicast.evidence.layout import before_text, requests_of
+from dicast.evidence.personal_state import PersonalStateSource
 from dicast.evidence.source import SOURCES, parse, parse_items
 
 PAIR = Case(id="7", query="Why?", candidates=[Candidate(text="So."), Candidate(text="Because it is.")])
@@ -79,3 +81,16 @@ def test_a_spec_is_that_of_the_weights_layer_and_layout():
     spec = scripted_source().spec
     assert spec.difference(scripted_source(digest="1" * 64).spec)
     assert (spec.kind, spec.layer, spec.width, spec.layout, spec.engine) == ("state", 3, 8, 1, "scripted")
+
+
+def test_a_personal_state_is_read_after_what_is_known_of_the_person():
+    known = PAIR.model_copy(update={"profile": Preference(text="I dislike riddles.")})
+    assert [(one.before, one.text) for one in requests_of(known, profile_text(known.profile))] == [
+        ("Earlier: I dislike riddles.\n\nQuery: Why?", "\n\nAnswer: So."),
+        ("Earlier: I dislike riddles.\n\nQuery: Why?", "\n\nAnswer: Because it is."),
+    ]
+    (item,) = parse_items("personal-state@16", "local/b")
+    source = PersonalStateSource(item, scripted_source().reader)
+    assert source.spec.kind == "personal-state"
+    assert not np.array_equal(source.read(known), source.read(PAIR))
+    assert np.array_equal(source.read(PAIR), scripted_source().read(PAIR))
