@@ -103,7 +103,7 @@ def _entry(name: str) -> dict[str, Any]:
 def _row(program: Any, built: Any) -> dict[str, Any]:
     return {
         "name": program.name, "summary": program.summary, "source": program.source, "inputs": program.inputs,
-        "stages": list(dict.fromkeys(stage.role for stage in built.stages())), "calls": program.calls,
+        "stages": list(dict.fromkeys(seat.role for seat in built.seats() if not seat.is_fixed)), "calls": program.calls,
         "parameters": {name: hparam.value for name, hparam in built.hparams().items()},
     }  # fmt: skip
 
@@ -128,7 +128,7 @@ def _print_short(row: dict[str, Any], print_: Any) -> None:
 
     print_(heading(row["name"], row["summary"]))
     if row["stages"]:
-        parameters = ", ".join(f"{name}={value}" for name, value in row["parameters"].items())
+        parameters = ", ".join(f"{name}={value}" for name, value in row["parameters"].items() if value != "")
         print_(f"    stages {' -> '.join(row['stages'])}; {parameters}", style="dim")
     print_(f"    takes {row['inputs']}; calls {row['calls']}; {row['source']}", style="dim")
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from ..data import Case, Verdict
 from ..errors import DeclarationError
 from .composite import Composite, findings_of
+from .evidence_reading import measured_of
 from .hparam import HParam
 from .judge import Judge
 
@@ -55,7 +56,8 @@ class Cascade(Composite):
         else:
             if verdict.status == "scored":
                 verdict = verdict.model_copy(update={"status": "abstained"})
-        return verdict.model_copy(update={"findings": findings_of(answers), "notes": tuple(dict.fromkeys(notes))})
+        evidence = {"findings": findings_of(answers), "measured": measured_of(answers)}
+        return verdict.model_copy(update={**evidence, "notes": tuple(dict.fromkeys(notes))})
 
 
 def _sure(verdict: Verdict, threshold: float) -> bool:

@@ -31,7 +31,7 @@ class Composite(Judge):
 
     def _names(self) -> list[str]:
         """A name for each member: its LMs where all members differ in them, else its program, numbered if needed."""
-        models = [",".join(sorted({stage.model for stage in member.stages()} - {""})) for member in self.members]
+        models = [",".join(sorted({seat.model for seat in member.seats()} - {""})) for member in self.members]
         names = models if all(models) and len(set(models)) == len(models) else [member.name for member in self.members]
         if len(set(names)) < len(names):
             return [f"{name} {number}" for number, name in enumerate(names, start=1)]

@@ -7,7 +7,7 @@ pair does.
 
 import asyncio
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -19,17 +19,31 @@ from ..data.task_descriptions import OVERALL, Task
 from ..data.verdict import Order
 from ..engines.answers_used import answers_of_judgment
 from ..engines.ledger import Ledger, charge_to, current_ledger
+from ..engines.parallel import concurrently
 from ..errors import BudgetSpent, DeclarationError
+from ..evidence.source import EvidenceSource
 from .aggregate import aggregate_findings
+from .block_base import Vectors
 from .case_in_hand import judging
 from .delimiters import CONVERSATION, EARLIER, Fence, Shown, constant, labelled
+from .evidence_parameter import EvidenceParameter
+from .evidence_reading import (
+    ROLE,
+    charge_estimate,
+    check_blocks,
+    is_estimate,
+    items_of,
+    open_sources,
+    read_sources,
+    with_scalars,
+)
 from .firewall import FORGOTTEN, as_failure, sound, unscored
 from .hparam import HParam
 from .module_base import StagedModule
 from .reading_floor import LEAST_MASS, reading_from
+from .seat import Seat
 
 if TYPE_CHECKING:
-    from ..evidence.source import EvidenceSource
     from .heads import Head
 
 
@@ -53,6 +67,7 @@ class Judge(StagedModule):
         score_scale: of the verdict's scores, where it is always the same.
         symmetric: whether exchanging the candidates exchanges the verdict; not for a baseline that ignores the texts.
         asks_about_task: whether a parameter `task` says what the texts are (data/tasks.yaml); public sets bring theirs.
+        evidence: which sources are read beside the questions, as in "state"; see docs/evidence.md.
         min_mass: the probability that the options of a question must hold (see `reading_floor`); None: the usual one.
         head: makes calibrated scores and probabilities of a verdict's evidence; None leaves the judge's own.
         threshold: verdicts of a certainty below it, or without any, are abstained; None abstains never.
@@ -62,9 +77,16 @@ class Judge(StagedModule):
     score_scale: tuple[float, float] | None = None
     symmetric: ClassVar[bool] = True
     asks_about_task: ClassVar[bool] = False
+    evidence: HParam | None = None
+    evidence_seats: Sequence[Seat] = ()
     min_mass: HParam | None = None
     head: "Head | None" = None
     threshold: float | None = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.evidence = EvidenceParameter()
+        self.evidence_seats = []
 
     @property
     def pairs_only(self) -> bool:
@@ -109,11 +131,14 @@ class Judge(StagedModule):
 
     def forward(self, case: Case) -> Verdict:
         """The verdict of one case, without usage; the judge is called, not this."""
-        return self.decide(case, self.assess(case))
-
-    def sources(self) -> "tuple[EvidenceSource, ...]":
-        """The sources of evidence that the judge reads beside its questions."""
-        return ()
+        if not self.evidence_text:
+            return self.decide(case, self.assess(case))
+        if is_estimate():
+            charge_estimate(self.evidence_text, case)
+            return self.assess(case)
+        asks: list[Callable[[Case], Any]] = [self.read_vectors, self.assess]
+        vectors, verdict = concurrently(lambda ask: ask(case), asks)
+        return self.decide(case, verdict, vectors)
 
     async def aforward(self, case: Case) -> Verdict:
         """`forward` in a thread."""
@@ -123,18 +148,72 @@ class Judge(StagedModule):
         """The verdict, without usage, before head and threshold."""
         raise NotImplementedError
 
-    def decide(self, case: Case, verdict: Verdict) -> Verdict:
+    def decide(self, case: Case, verdict: Verdict, vectors: Mapping[str, Vectors] | None = None) -> Verdict:
         """The scored verdict after head and threshold, in this order; any other verdict stays as it is.
 
         An abstained verdict keeps its winner, scores and distribution.
+
+        Args:
+            vectors: what was read of the case, as of `read_vectors`.
         """
         if verdict.status != "scored":
             return verdict
+        if vectors:
+            verdict = with_scalars(verdict, vectors)
         if self.head is not None:
-            verdict = self.head(case, verdict)
+            if self.head.blocks:
+                notes = check_blocks(f"judge {self.name!r}", self.head, self.sources())
+                verdict = verdict.model_copy(update={"notes": tuple(dict.fromkeys([*verdict.notes, *notes]))})
+            verdict = self.head(case, verdict, vectors)
         if self.threshold is not None and (verdict.certainty is None or verdict.certainty < self.threshold):
             verdict = verdict.model_copy(update={"status": "abstained"})
         return verdict
+
+    @property
+    def evidence_text(self) -> str:
+        """The value of the parameter `evidence`."""
+        return str(self.evidence.value) if self.evidence is not None else ""
+
+    def sources(self) -> tuple[EvidenceSource, ...]:
+        """The sources of evidence that the judge reads.
+
+        Raises:
+            DeclarationError: a source without a model, where the judge has none whose states can be read.
+            ModelError: a model at an address that only a judge file names.
+        """
+        if not self.evidence_text:
+            return ()
+        seats = self.seats()
+        named, others = self.evidence_seats, [seat for seat in seats if not seat.is_fixed]
+        return open_sources(f"judge {self.name!r}", self.evidence_text, named, others)
+
+    def read_vectors(self, case: Case) -> dict[str, Vectors]:
+        """What the sources say of a case, float32 (candidates, width), by the source's name.
+
+        Raises:
+            ExecutionError: a source could not be read.
+            DeclarationError, ModelError: see `sources`.
+        """
+        return read_sources(self.sources(), case)
+
+    def settle_seats(self) -> None:
+        models = [item.model for item in items_of(self.evidence_text) if item.model]
+        seats = {seat.model: seat for seat in self.evidence_seats}
+        # A seat is kept when it is not in use: a model that only a judge file named is not trusted later.
+        seats |= {model: Seat(ROLE, model, is_fixed=True) for model in models if model not in seats}
+        for model, seat in seats.items():
+            seat.in_use = model in models
+        self.evidence_seats = list(seats.values())
+
+    def hparams(self) -> dict[str, HParam]:
+        """As of any module; a judge without an LM has no parameter `evidence`."""
+        judges = {path.removeprefix("self").lstrip("."): judge for path, judge in self.named_sub_modules(Judge)}
+        idle = {
+            f"{path}.evidence" if path else "evidence"
+            for path, judge in judges.items()
+            if not any(not seat.is_fixed for _, seat in judge.named_sub_modules(Seat))
+        }
+        return {name: hparam for name, hparam in super().hparams().items() if name not in idle}
 
 
 class FittedJudge(Judge):

@@ -1,15 +1,16 @@
 """A judge file, `NAME.judge.json`: everything that a judge learned, as versioned JSON without keys.
 
-The record is built again and compared before it is written, so that the file is the judge. `training` and `certificate`
-say how the judge was compiled. `training` may hold anything; its "before" and "after" are the accuracies on
-the untouched test part, {"hits": ..., "n": ...}, that `dicast show` and `dicast check` read; of all verdicts, before
-the threshold abstains from any.
+The arrays of a head with blocks are in `NAME.judge.safetensors` beside it, of which the file holds the digest (see
+`arrays_file`). The record is built again and compared before it is written, so that the file is the judge. `training`
+and `certificate` say how the judge was compiled. `training` may hold anything; its "before" and "after" are the
+accuracies on the untouched test part, {"hits": ..., "n": ...}, that `dicast show` and `dicast check` read; of all
+verdicts, before the threshold abstains from any.
 """
 
 import hashlib
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -18,10 +19,13 @@ from pydantic import Field, JsonValue, ValidationError
 
 from .._version import __version__
 from ..data.case import Record
+from ..data.verdict import Digest
 from ..engines.jsonl import write_whole
 from ..errors import DeclarationError
 from ..evaluation.drift import RecordedAccuracy, read_accuracy
 from ..parsing import explain, parse_json, read_text, shown
+from .arrays import ARRAYS, Array
+from .arrays_file import digest_of, packed, read_arrays, settle, write_next
 from .judge import Judge
 from .judge_file_upgrade import renamed_training, upgraded, with_present_settings
 from .judge_record import JudgeRecord, as_json, from_record, same_structure, to_record
@@ -39,6 +43,7 @@ class JudgeFile(Record):
     training: dict[str, JsonValue] = Field(
         default={}, description="the compilation: data, parts, values before and after"
     )
+    arrays: Digest = Field(default="", description="SHA-256 of the file of arrays beside it; empty: there is none")
     versions: Annotated[dict[str, str], Field(min_length=1, description="package -> version that wrote the file")]
 
     def accuracy(self, when: Literal["before", "after"]) -> RecordedAccuracy | None:
@@ -79,30 +84,52 @@ def save(
             certificate=None if certificate is None else as_json(certificate),
             versions=versions(),
         )
-        text = json.dumps(file.model_dump(mode="json"), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        arrays: dict[str, Array] = {}
+        content = file.model_dump(mode="json", context={ARRAYS: arrays})
+        tensors = packed(arrays)
+        content["arrays"] = digest_of(tensors)
+        if not tensors:
+            del content["arrays"]
+        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     except ValidationError as error:
         raise DeclarationError(f"{who} cannot be saved: {explain(error)}") from None
     except (TypeError, ValueError) as error:
         raise DeclarationError(f"{who} cannot be saved: {error}. Keep to JSON values: texts, numbers, lists.") from None
-    again = from_record(_parsed(text, who).judge, f"{who} cannot be saved")
+    again = from_record(_parsed(text, who, lambda _: arrays).judge, f"{who} cannot be saved")
     if not same_structure(judge, again) or to_record(again, lm) != file.judge:
         raise DeclarationError(
             f"{who} cannot be saved: the registry's {file.judge.program!r} is another judge. Register yours under its "
             "own name by an entry point (docs/your-own-judge.md), or declare it in YAML."
         )
     path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_file() and (digest := _digest_in(path)):
+        settle(path, digest)
+    write_next(path, tensors)
     write_whole(path, text)
+    settle(path, digest_of(tensors))
 
 
 def read(path: Path | str) -> JudgeFile:
     """What a judge file says.
 
     Raises:
-        DeclarationError: no such file, a truncated or wrongly edited file, or an unknown format.
+        DeclarationError: no such file, a truncated or wrongly edited file, an unknown format, or a file of arrays that
+            is missing or has other bytes.
     """
+    path = Path(path)
     who = f"judge file {path}"
     advice = f"Give a file that ends in {JUDGE_SUFFIX}."
-    return _parsed(read_text(Path(path), who, error=DeclarationError, advice=advice), who)
+    text = read_text(path, who, error=DeclarationError, advice=advice)
+    return _parsed(text, who, lambda digest: read_arrays(path, digest, who))
+
+
+def _digest_in(path: Path) -> str:
+    """The digest of the arrays that a judge file names; empty where it names none, or is no judge file."""
+    try:
+        content = parse_json(read_text(path, error=DeclarationError), str(path), error=DeclarationError)
+    except DeclarationError:
+        return ""
+    return str(content.get("arrays", "")) if isinstance(content, dict) else ""
 
 
 def load(path: Path | str, *, lm: str | None = None) -> Judge:
@@ -112,8 +139,8 @@ def load(path: Path | str, *, lm: str | None = None) -> Judge:
         DeclarationError: see `read`; or the program is not installed, or another version of it.
     """
     judge = from_record(read(path).judge, f"judge file {path}")
-    for stage in judge.stages():
-        stage.named_by = "" if stage.trusted else str(path)
+    for seat in judge.seats():
+        seat.named_by = "" if seat.trusted else str(path)
     return judge.bind(lm) if lm else judge
 
 
@@ -127,7 +154,12 @@ def versions() -> dict[str, str]:
     return {"dicast": __version__, "dspy": version("dspy"), "python": platform.python_version()}
 
 
-def _parsed(text: str, who: str) -> JudgeFile:
+def _parsed(text: str, who: str, arrays_of: Callable[[str], dict[str, Array]]) -> JudgeFile:
+    """The content of a judge file.
+
+    Args:
+        arrays_of: the arrays by name, of the digest of their file.
+    """
     advice = "Was it truncated, or edited? Save the judge again."
     content = parse_json(text, who, error=DeclarationError, advice=advice)
     if not isinstance(content, dict) or "format" not in content:
@@ -142,7 +174,9 @@ def _parsed(text: str, who: str) -> JudgeFile:
         )
     is_old = content["format"] != FORMAT
     try:
-        file = JudgeFile.model_validate(content | {"format": FORMAT})
+        digest = content.get("arrays", "")
+        arrays = arrays_of(digest) if isinstance(digest, str) and digest else {}
+        file = JudgeFile.model_validate(content | {"format": FORMAT}, context={ARRAYS: arrays})
         judge = with_present_settings(file.judge)
         if not is_old:
             return file.model_copy(update={"judge": judge})

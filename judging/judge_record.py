@@ -141,8 +141,8 @@ def _filled(record: JudgeRecord) -> Judge:
     judge.head, judge.threshold = record.head, record.threshold
     if record.lm:
         judge.bind(Roles({role: ModelString.parse(model).identity for role, model in record.lm.items()}))
-        for stage in judge.stages():
-            stage.use(stage.model, trusted=False)
+    for seat in judge.seats():
+        seat.use(seat.model, trusted=not seat.model)
     return judge
 
 
@@ -261,7 +261,7 @@ def _same(field: str, ours: Iterable[str], theirs: Iterable[str]) -> None:
 
 def _models(judge: Judge, lm: str | None) -> dict[str, str]:
     """The model strings by role, each with the endpoint that it means here; one entry where all are the same."""
-    models = {stage.role: stage.model for stage in judge.stages()}
+    models = {seat.role: seat.model for seat in judge.seats() if not seat.is_fixed}
     if lm:
         models = dict(Roles.parse(lm))
     elif len(set(models.values())) == 1:

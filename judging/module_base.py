@@ -10,6 +10,7 @@ from ..errors import DeclarationError
 from .decoding import ALL_ROLES, Decoding, role_and_name
 from .decoding_by_role import decoded_by, decoding_names, decoding_settings, decoding_used, idle_settings
 from .hparam import HParam
+from .seat import Seat
 from .stage import SAMPLING_TEMPERATURE, SAMPLING_TOP_P, Stage
 from .trust import remember_address
 
@@ -28,11 +29,25 @@ class StagedModule(dspy.Module):
     def __repr__(self) -> str:
         """Name, parameters and models in one line; `print(module.named_predictors())` shows the signatures."""
         settings = "".join(f", {name}={value!r}" for name, value in self.settings().items())
-        models = ", ".join(dict.fromkeys(str(stage.model) for stage in self.stages() if stage.model))
+        models = ", ".join(dict.fromkeys(str(seat.model) for seat in self.seats() if seat.model))
         return f"{type(self).__name__}({self.name!r}{settings}{f', lm={models!r}' if models else ''})"
 
     def stages(self) -> list[Stage]:
         return [stage for _, stage in self.named_sub_modules(Stage)]
+
+    def seats(self) -> list[Seat]:
+        """The places of models: the stages, and where a model reads evidence without being asked anything."""
+        return list(self.named_seats().values())
+
+    def named_seats(self) -> dict[str, Seat]:
+        """The seats by path, without those whose model no setting names any more."""
+        for _, module in self.named_sub_modules(StagedModule):
+            module.settle_seats()
+        seats = {path.removeprefix("self").lstrip("."): seat for path, seat in self.named_sub_modules(Seat)}
+        return {path: seat for path, seat in seats.items() if seat.in_use}
+
+    def settle_seats(self) -> None:
+        """Bring the module's own fixed seats up to its settings."""
 
     def resolved_models(self) -> dict[str, str]:
         """What answers now, by role: model, address and digest of the weights; roles of members as members[0].judge.
@@ -41,10 +56,10 @@ class StagedModule(dspy.Module):
             ModelError: an unknown model, or weights that do not exist.
         """
         resolved: dict[str, str] = {}
-        for path, stage in self.named_sub_modules(Stage):
-            name = sibling(path.removeprefix("self").lstrip("."), stage.role)
+        for path, seat in self.named_seats().items():
+            name = sibling(path, seat.role)
             others = resolved.get(name, "").split(" + ") if name in resolved else []
-            resolved[name] = " + ".join(dict.fromkeys([*others, _resolved(stage)]))
+            resolved[name] = " + ".join(dict.fromkeys([*others, _resolved(seat)]))
         return resolved
 
     def bind(self, roles: Mapping[str, str] | str) -> Self:
@@ -56,14 +71,15 @@ class StagedModule(dspy.Module):
         if isinstance(roles, Mapping) and not isinstance(roles, Roles):
             roles = ",".join(f"{role}={model}" for role, model in roles.items())
         models = roles if isinstance(roles, Roles) else Roles.parse(roles)
-        known = {stage.role for stage in self.stages()} | {"judge"}
+        seats = [seat for seat in self.seats() if not seat.is_fixed]
+        known = {seat.role for seat in seats} | {"judge"}
         unknown = set(models) - known
         if unknown and known != {"judge"}:
             raise DeclarationError(
                 f"{self.kind} {self.name!r} has no role {sorted(unknown)[0]!r}. Its roles: {', '.join(sorted(known))}."
             )
-        for stage in self.stages():
-            stage.use(models[stage.role])
+        for seat in seats:
+            seat.use(models[seat.role])
         return self
 
     def admit(self, *, trust: bool = False) -> list[str]:
@@ -79,9 +95,9 @@ class StagedModule(dspy.Module):
         """
         if not isinstance(trust, bool):
             raise DeclarationError(f"trust: must be True or False, got {trust!r}.")
-        stages = self.stages()
-        lines = [stage.admit(trust=trust) for stage in stages]
-        for model in dict.fromkeys(stage.model for stage in stages if stage.model and (trust or stage.trusted)):
+        seats = self.seats()
+        lines = [seat.admit(trust=trust) for seat in seats]
+        for model in dict.fromkeys(seat.model for seat in seats if seat.model and (trust or seat.trusted)):
             remember_address(model)
         return [line for line in dict.fromkeys(lines) if line]
 
@@ -129,7 +145,8 @@ class StagedModule(dspy.Module):
                 for stage in stages:
                     stage.decoding.set(name.rpartition(".")[2], values[name])
             except ValueError as error:
-                raise DeclarationError(f"{self.kind} {self.name!r}, {name}: {error}.") from None
+                end = "" if str(error).endswith("?") else "."
+                raise DeclarationError(f"{self.kind} {self.name!r}, {name}: {error}{end}") from None
             if not stages:
                 known = ", ".join(sorted(hparams)) or "none"
                 raise DeclarationError(
@@ -154,10 +171,11 @@ class StagedModule(dspy.Module):
         )
 
     def load_state(self, state: Any, **options: Any) -> None:
-        """As DSPy's; a state that was saved before decoding was a setting sets none."""
+        """As DSPy's; a state that was saved before decoding was a setting sets none, nor an implied parameter."""
         unset: dict[str, Any] = {
             name: {} for name, parameter in self.named_parameters() if isinstance(parameter, Decoding)
         }
+        unset |= {name: hparam.dump_state() for name, hparam in self.hparams().items() if hparam.is_implied}
         super().load_state(unset | dict(state), **options)
 
 
@@ -167,11 +185,12 @@ def _is_of_one_role(setting: str) -> bool:
     return role != ALL_ROLES
 
 
-def _resolved(stage: Stage) -> str:
-    """What answers a stage: the resolved model string, or DSPy's LM with its address; "none" without an LM."""
-    if stage.model and stage.ask.lm is None:
-        return resolved_identity(stage.model)
-    lm = stage.ask.lm or dspy.settings.lm
+def _resolved(seat: Seat) -> str:
+    """What answers in a seat: the resolved model string, or DSPy's LM with its address; "none" without an LM."""
+    bound = seat.ask.lm if isinstance(seat, Stage) else None
+    if seat.model and bound is None:
+        return resolved_identity(seat.model)
+    lm = bound or dspy.settings.lm
     if lm is None:
         return "none"
     address = getattr(lm, "kwargs", {}).get("api_base")

@@ -20,6 +20,7 @@ from ..engines.parallel import concurrently
 from ..errors import DeclarationError
 from .aggregate import best
 from .composite import Composite, findings_of
+from .evidence_reading import measured_of
 from .hparam import HParam
 from .judge import Judge
 from .stage import sampled
@@ -69,6 +70,7 @@ class Panel(Composite):
                 f"{name}: {verdict.rationale}" for name, verdict in scored.items() if verdict.rationale
             ),
             consistent=None if len(agreed) < len(scored) else all(agreed),
+            measured=measured_of(list(scored.items())),
             notes=tuple(notes),
             **pooled,
         )

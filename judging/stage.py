@@ -37,7 +37,7 @@ from .decoding import Decoding, seed_of_draw
 from .delimiters import shown_demo, shown_inputs, with_fence_note
 from .demo_pool import DemoPool
 from .reading_floor import check_mass
-from .trust import admitted
+from .seat import Seat
 
 SAMPLING_TEMPERATURE, SAMPLING_TOP_P = 0.7, 0.95  # arXiv 2406.11657, section 4; also of a second try
 NESTED_SAMPLES = 1000  # the samples and attempts that one sample may hold
@@ -101,7 +101,7 @@ def sample_answers(ask: Callable[[], Result], samples: int, **decoding: float) -
 logging.getLogger("dspy.clients.lm").addFilter(lambda record: "truncated" not in record.getMessage())
 
 
-class Stage(dspy.Module):
+class Stage(Seat):
     """One typed LM call.
 
     Args:
@@ -135,11 +135,9 @@ class Stage(dspy.Module):
         reader: Callable[[Any], Any] = ProbabilityLM,
         affects_verdict: bool = True,
     ) -> None:
-        super().__init__()
+        super().__init__(role)
         self.decoding = Decoding()
         self.ask = dspy.Predict(with_fence_note(signature))
-        self.role, self.model, self.trusted = role, "", True
-        self.named_by, self.admitted = "", True  # the judge file that names the model; whether texts may go there
         self.max_tokens, self.temperature, self.top_p, self.attempts = max_tokens, temperature, top_p, attempts
         self.check, self.reader, self.affects_verdict = check, reader, affects_verdict
         self._implied = ""
@@ -172,28 +170,6 @@ class Stage(dspy.Module):
         if lm is None:
             raise ModelError(f"stage {self.role!r}: no LM is bound. Give --lm, or call judge.bind('provider/model').")
         return guarded(lm)
-
-    def use(self, model: str, *, trusted: bool = True) -> None:
-        """Be answered by this model.
-
-        Args:
-            trusted: the user has named the model, and not only a judge file; see `get_lm` and `admit`.
-        """
-        self.model, self.trusted, self.admitted, self.named_by = model, trusted, trusted, ""
-
-    def use_model_of(self, other: "Stage") -> None:
-        """Be answered by the model of another stage, with what the user allows there."""
-        self.model, self.trusted, self.admitted, self.named_by = (
-            other.model, other.trusted, other.admitted, other.named_by,
-        )  # fmt: skip
-
-    def admit(self, *, trust: bool = False) -> str:
-        """Let texts go to the model: a line that says where, where only a judge file names it; see `judging.trust`."""
-        if self.admitted or not self.model:
-            return ""
-        line = admitted(self.model, self.named_by or "the judge file", trust=trust)
-        self.admitted = True
-        return line
 
     def forward(self, **inputs: Any) -> Any:
         """The prediction; where probabilities are read it has `coverage`, the smallest probability mass on a question's

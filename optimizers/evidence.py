@@ -220,7 +220,7 @@ def identity(judge: Judge) -> dict[str, Any]:
     return {
         "judge": judge.name,
         "settings": judge.settings(),
-        "lm": " + ".join(dict.fromkeys(stage.model for stage in judge.stages())) or "none",
+        "lm": " + ".join(dict.fromkeys(seat.model for seat in judge.seats())) or "none",
         "data": hashlib.sha256(content.encode()).hexdigest(),
     }
 

@@ -160,19 +160,20 @@ def compile(
 
 
 def _baseline(baseline: Baseline | None, judge: Judge) -> Judge | None:
-    """The judge of the recipe's baseline, answered by the model of the compiled judge's first stage if it has none.
+    """The judge of the recipe's baseline, answered by the model of the compiled judge's first role if it has none.
 
     None where it is that judge itself, or needs a model and the compiled judge has none.
     """
     if baseline is None:
         return None
-    built, stages = build(baseline.judge, **baseline.set), judge.stages()
+    built, seats = build(baseline.judge, **baseline.set), judge.seats()
     same = (built.name, built.settings()) == (judge.name, judge.settings())
-    if same or (built.stages() and not stages):
+    if same or (built.seats() and not seats):
         return None
     if not has_models(built):
-        for stage in built.stages():
-            stage.use_model_of(stages[0])
+        for seat in built.seats():
+            if not seat.is_fixed:
+                seat.use_model_of(seats[0])
     built.name = baseline.title
     return built
 

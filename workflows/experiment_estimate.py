@@ -106,8 +106,9 @@ def _stages(judge: Judge, cases: Sequence[Case]) -> tuple[Mapping[str, Usage], s
 def _unbound(spec: JudgeSpec) -> Judge:
     """The judge without its models."""
     judge = JudgeSpec(**{**spec.__dict__, "lm": None, "panel": ()}).build()
+    for seat in judge.seats():
+        seat.use("")
     for stage in judge.stages():
-        stage.use("")
         stage.ask.lm = None
     return judge
 

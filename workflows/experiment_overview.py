@@ -51,7 +51,7 @@ def overview_of(experiment: Experiment, root: Path | None = None) -> Overview:
 
 def _calls(judge: str) -> str:
     if is_judge_file(judge):
-        return "1 a criterion and order" if build(judge).stages() else "0"
+        return "1 a criterion and order" if build(judge).seats() else "0"
     try:
         return PROGRAMS.find(judge).calls
     except DeclarationError as error:

@@ -209,4 +209,4 @@ def _changes(path: str, file: JudgeFile, judge: Judge) -> Iterator[str]:
 
 
 def _models(judge: Judge) -> list[str]:
-    return list(dict.fromkeys(ModelString.parse(stage.model).identity for stage in judge.stages() if stage.model))
+    return list(dict.fromkeys(ModelString.parse(seat.model).identity for seat in judge.seats() if seat.model))

@@ -59,7 +59,7 @@ class JudgeSpec:
             DeclarationError: as of `build`.
         """
         judge = self.build()
-        return _models(judge) if judge.stages() else ""
+        return _models(judge) if judge.seats() else ""
 
     def build(self) -> Judge:
         """The judge with its LMs.
@@ -93,7 +93,7 @@ class JudgeSpec:
         identity = {
             "judge": f"panel of {name}" if self.is_panel else name,
             "settings": {name: _with_digest(value) for name, value in judge.settings().items()},
-            "lm": (" + ".join(self.panel) or self.lm or _models(judge)) if judge.stages() else "none",
+            "lm": (" + ".join(self.panel) or self.lm or _models(judge)) if judge.seats() else "none",
             "models": judge.resolved_models(),
         }
         if self.people is not None:
@@ -132,7 +132,7 @@ class BuiltJudge:
         return {
             "judge": _name(judge),
             "settings": {name: _with_digest(value) for name, value in judge.settings().items()},
-            "lm": _models(judge) if judge.stages() else "none",
+            "lm": _models(judge) if judge.seats() else "none",
             "models": judge.resolved_models(),
         }
 
@@ -172,8 +172,8 @@ def bind_models(judge: Judge, lm: str | None) -> Judge:
 
 
 def has_models(judge: Judge) -> bool:
-    """Whether a stage is bound to an LM, as those of a judge file are."""
-    return any(stage.model for stage in judge.stages())
+    """Whether a role is bound to an LM, as those of a judge file are."""
+    return any(seat.model for seat in judge.seats() if not seat.is_fixed)
 
 
 def same_judge(before: Mapping[str, Any], now: Mapping[str, Any], judge: Judge) -> dict[str, Any]:
@@ -203,7 +203,7 @@ def same_judge(before: Mapping[str, Any], now: Mapping[str, Any], judge: Judge) 
 
 def _means(lm: str, judge: Judge) -> bool:
     """Whether a manifest's models are the judge's, whoever wrote them: a run of a name, or of a built judge."""
-    stages = judge.stages()
+    seats = [seat for seat in judge.seats() if not seat.is_fixed]
     if lm == _models(judge):
         return True
     if isinstance(judge, Panel):
@@ -213,16 +213,17 @@ def _means(lm: str, judge: Judge) -> bool:
         roles = Roles.parse(lm)
     except ModelError:
         return False
-    return bool(stages) and all(roles[stage.role] == stage.model for stage in stages)
+    return bool(seats) and all(roles[seat.role] == seat.model for seat in seats)
 
 
 def _models(judge: Judge) -> str:
-    """The models of a judge's stages, each once."""
-    return " + ".join(dict.fromkeys(stage.model or _lm_name(stage) for stage in judge.stages()))
+    """The models of a judge, each once."""
+    return " + ".join(dict.fromkeys(seat.model or _lm_name(seat) for seat in judge.seats()))
 
 
-def _lm_name(stage: Any) -> str:
-    return str(getattr(stage.lm, "model", type(stage.lm).__name__))
+def _lm_name(seat: Any) -> str:
+    lm = getattr(seat, "lm", None)
+    return str(getattr(lm, "model", type(lm).__name__)) if lm is not None else "none"
 
 
 def _learned(judge: Judge) -> dict[str, Any]:

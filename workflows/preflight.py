@@ -53,14 +53,18 @@ def fresh_folder(path: Path) -> Iterator[None]:
 
 
 def prepare_models(judge: StagedModule, *others: str, progress: Progress) -> None:
-    """Make the models of a judge's stages, and `others`, ready before the first case."""
-    for model in models_of(judge, others):
+    """Make the models of a judge's stages and of its evidence, and `others`, ready before the first case."""
+    models = [*(stage.model for stage in judge.stages()), *others]
+    for model in filter(None, dict.fromkeys(models)):
         prepare(model, progress.download)
+    for _, part in judge.named_sub_modules(Judge):
+        for source in part.sources():
+            source.prepare(progress.download)
 
 
 def models_of(judge: StagedModule, others: Iterable[str] = ()) -> list[str]:
     """The model strings that a judge is bound to, then the others, each once."""
-    return [model for model in dict.fromkeys([*(stage.model for stage in judge.stages()), *others]) if model]
+    return [model for model in dict.fromkeys([*(seat.model for seat in judge.seats()), *others]) if model]
 
 
 def workers_of(judge: StagedModule, workers: int | None = None) -> int:

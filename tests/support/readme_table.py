@@ -11,7 +11,7 @@ TABLE = re.compile(r"\| name \| what it does \|.*?\n\n", re.DOTALL)
 
 def judges_table() -> str:
     """One row per built-in judge; those that ask no model come last."""
-    programs = sorted(PROGRAMS.built_in().values(), key=lambda program: not program.build().stages())
+    programs = sorted(PROGRAMS.built_in().values(), key=lambda program: not program.build().seats())
     rows = [("name", "what it does", "calls per case", "source"), ("---",) * 4]
     rows += [(f"`{program.name}`", program.summary, program.calls, program.source) for program in programs]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows) + "\n"

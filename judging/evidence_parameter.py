@@ -1,0 +1,33 @@
+"""The parameter `evidence` of a judge: the sources that are read beside its questions, as in `state,reward=MODEL`."""
+
+from typing import Any
+
+from ..errors import DeclarationError
+from ..evidence.source import parse_items
+from .hparam import HParam
+
+GRADINGS = ("pairwise", "single", "both")  # values of another parameter, which `direct` once called evidence
+
+
+class EvidenceParameter(HParam):
+    """A list of sources of evidence; empty for none.
+
+    Args:
+        value: the initial list.
+        implied: see `HParam`.
+    """
+
+    def __init__(self, value: str = "", *, implied: bool = True) -> None:
+        super().__init__(value, implied=implied)
+
+    def _checked(self, value: Any) -> Any:
+        text = super()._checked(value)
+        if text in GRADINGS:
+            raise ValueError(
+                f"{text!r} is no source. What the judge `direct` asks is its parameter grading: --set grading={text}"
+            )
+        try:
+            parse_items(text, "")
+        except DeclarationError as error:
+            raise ValueError(str(error).rstrip(".")) from None
+        return text
