@@ -22,8 +22,9 @@ def command() -> None:
 @command.command("list")
 @options.json_option
 def list_models(as_json: bool) -> None:
-    """The catalogue, and which models are fetched."""
+    """The catalogue, which models are fetched, and the disk that files cut for reading states take."""
     from ..engines import weights
+    from ..engines.states.cut_gguf import cuts_of
     from ..evidence.reward_models import REWARD_MODELS
     from . import render
 
@@ -32,6 +33,7 @@ def list_models(as_json: bool) -> None:
             "model": f"local/{entry.name}",
             "mib": round(entry.size / 2**20),
             "fetched": weights.weights_path(entry.name).is_file(),
+            "states_mib": round(sum(path.stat().st_size for path in cuts_of(weights.weights_path(entry.name))) / 2**20),
             "licence": entry.licence,
             "note": entry.note,
             "sha256": entry.sha256,
@@ -41,9 +43,9 @@ def list_models(as_json: bool) -> None:
     if as_json:
         options.print_json(rows)
         return
-    columns = ["model", "mib", "fetched", "licence", "note"]
+    columns = ["model", "mib", "fetched", "states_mib", "licence", "note"]
     shown = [[("yes" if row[name] else "no") if name == "fetched" else row[name] for name in columns] for row in rows]
-    render.console.print(render.table(["model", "MiB", "fetched", "licence", "note"], shown))
+    render.console.print(render.table(["model", "MiB", "fetched", "states MiB", "licence", "note"], shown))
     render.console.print("Any GGUF file of yours: local//path/to/model.gguf", style="dim")
     render.console.print(
         "By torch, also of the hub: transformers/qwen2.5-coder-1.5b, transformers/OWNER/NAME", style="dim"

@@ -75,7 +75,12 @@ class LlamaReader:
 
     @cached_property
     def _server(self) -> LocalServer:
-        return serve(self._file, states=True)
+        try:
+            return serve(self._file, states=True)
+        except ModelError:  # a version of llama.cpp that does not know the architecture of our cut
+            if self.gives_options:
+                raise
+            return serve(cut_after(self.path, self.layer, self.digest, unconverted=True), states=True)
 
     @cached_property
     def _file(self) -> Path:

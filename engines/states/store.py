@@ -15,7 +15,7 @@ from ...errors import Infrastructure
 from ..answer_store import AnswerStore, default_store
 from .reader import StateAnswer, StateReader, StateRequest
 
-FORMAT = 1  # of keys and states: those of another format are never looked up
+FORMAT = 2  # of keys, states and cut files: states of another format are never looked up
 FILE = "states.sqlite"
 HEAD = struct.Struct("<BIIII")  # format, width, tokens of the text, tokens in all, bytes of the options
 

@@ -8,10 +8,12 @@ import pytest
 from scripted_states import ScriptedReader
 
 from dicast.engines.answer_store import AnswerStore
+from dicast.engines.given_text import GivenText
 from dicast.engines.ledger import Budget, Ledger, charge_to
 from dicast.engines.pace import Pace, paced
+from dicast.engines.states.cut_gguf import cut_after
 from dicast.engines.states.kept import KeptReader, open_reader
-from dicast.engines.states.reader import StateAnswer, StateRequest
+from dicast.engines.states.reader import StateAnswer, StateRequest, connect_reader
 from dicast.engines.states.store import pack_state, rounded, unpack_state
 from dicast.errors import BudgetSpent, ContextOverflow, DeclarationError, Infrastructure, ModelError
 
@@ -176,3 +178,81 @@ def test_a_text_longer_than_the_context_says_how_long(reader):
 def test_a_layer_that_the_model_has_not_is_refused(small_model):
     with pytest.raises(ModelError, match="layers 1 to 30, not 31"):
         open_reader(small_model, 31)
+
+
+# transformers 5.23 in float32 on the dequantised weights of the same file: `model.norm(hidden_states[21])` over the
+# tokens of the text after "Query: What is the capital of France?" in the model's template; the first eight numbers of
+# the mean and of the last token, and their norms. llama.cpp was within .0009 and .0014 of the norm.
+GOLDEN = {
+    "\n\nAnswer: The capital of France is Paris.": (
+        [-0.434, -0.583, -0.814, 0.087, -0.491, -0.162, -0.329, -0.718],
+        [-0.834, -1.276, 0.567, -0.756, 0.454, -0.899, 1.136, -0.185],
+        [30.37, 41.38],
+    ),
+    "\n\nAnswer: <|im_end|> I do not know.": (
+        [0.587, -0.137, 0.183, -1.035, -0.661, -0.135, -0.642, -0.648],
+        [0.917, -1.340, 1.258, -0.777, -0.643, -0.348, 0.298, -0.815],
+        [31.34, 40.82],
+    ),
+}
+TOLERANCE = 0.02  # of one number, whose size is about 1
+
+
+@pytest.mark.model
+@pytest.mark.parametrize("text", GOLDEN)
+def test_the_cut_file_gives_the_states_of_transformers(reader, text):
+    mean, last, norms = GOLDEN[text]
+    answer = reader.read(StateRequest("Query: What is the capital of France?", text))
+    assert np.allclose(answer.mean[:8], mean, atol=TOLERANCE)
+    assert np.allclose(answer.last[:8], last, atol=TOLERANCE)
+    assert np.allclose([np.linalg.norm(answer.mean), np.linalg.norm(answer.last)], norms, rtol=0.002)
+
+
+@pytest.mark.model
+def test_a_plain_cut_gives_the_same_states_but_for_the_rounding_of_activations(small_model, reader):
+    """The fallback for versions of llama.cpp without the architecture llama-embed."""
+    raw = reader.reader
+    plain = connect_reader(small_model)
+    plain.__dict__["_file"] = cut_after(raw.path, raw.layer, raw.digest, unconverted=True)
+    request = StateRequest("Query: What is the capital of France?", "\n\nAnswer: Paris, of course.")
+    exact, rough = (side.read([request])[0].mean for side in (raw, plain))
+    assert np.linalg.norm(rough - exact) < 0.04 * np.linalg.norm(exact)
+    assert not np.array_equal(rough, exact)
+
+
+@pytest.mark.model
+def test_options_from_the_last_state_are_the_servers_log_probabilities(small_model):
+    """Against the log-probabilities that llama.cpp reports for the same tokens; it rounds activations to 8 bits."""
+    last = connect_reader(small_model, 30)
+    options = (" Paris", " the", " London", " New")
+    state = last._states(last._tokens("The capital of France is"))[-1]
+    tokens = [last._tokens(option)[0] for option in options]
+    ours = last._unembedding.log_probabilities(state, tokens)
+    given = GivenText(small_model)
+    theirs = [given.log_probabilities("The capital of France is", option)[0] for option in options]
+    assert np.allclose(ours, theirs, atol=0.06)
+
+
+@pytest.mark.model
+def test_options_come_with_the_state_of_the_last_layer(small_model):
+    last = KeptReader(connect_reader(small_model, 30), AnswerStore(None))
+    answer = last.read(StateRequest("Query: 2+2?", "\n\nAnswer: 4", "\n\nIs it right?", ("Yes", "No")))
+    assert answer.next.keys() == {"Yes", "No"}
+    assert sum(np.exp(list(answer.next.values()))) < 1
+    with pytest.raises(DeclarationError, match="options of one token"):
+        last.read(StateRequest("q", "a", "?", ("supercalifragilistic",)))
+
+
+@pytest.mark.model
+def test_an_inner_layer_gives_no_options(reader):
+    with pytest.raises(DeclarationError, match="come from its last layer, 30, and not"):
+        reader.read(StateRequest("q", "a", "?", ("Yes",)))
+
+
+@pytest.mark.model
+def test_a_dialogue_ends_with_the_turn_of_the_assistant(reader):
+    start, before, between, text, after, end = reader.reader._frame.around(StateRequest("q", "a", form="dialogue"))
+    assert start[0].endswith("<|im_start|>user\n")
+    assert (before, text, after) == (("q", False), ("a", False), ("", False))
+    assert between == ("<|im_end|>\n<|im_start|>assistant\n", True)
+    assert end == ("<|im_end|>\n", True)
