@@ -1,11 +1,13 @@
 """Heads for choices: a conditional logit over the options of a case (McFadden 1974)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...data import Case, Verdict
+from ...judging.blocks import DISTANCE
 from ...judging.calibration_features import LENGTH, option_features
 from ...judging.features_by_name import QUESTION
 from ...judging.heads import ChoiceHead
@@ -14,6 +16,7 @@ from .likelihood import choices, fit_choices
 from .model_spec import (
     PENALTIES,
     HeadSpec,
+    evidence_sets,
     informative_features,
     match_size,
     offered,
@@ -29,11 +32,16 @@ class ChoiceEvidence:
     """The evidence of labelled choices as arrays: n cases of at most k options.
 
     Each feature is centred over the options of a case, as only differences between options count.
+
+    Args:
+        like: evidence of the same choices whose features these take; None: those that carry information.
     """
 
-    def __init__(self, cases: Sequence[Case], verdicts: Sequence[Verdict], *, length: bool) -> None:
+    def __init__(
+        self, cases: Sequence[Case], verdicts: Sequence[Verdict], *, length: bool, like: Self | None = None
+    ) -> None:  # fmt: skip
         rows = [option_features(case, verdict) for case, verdict in zip(cases, verdicts, strict=True)]
-        names = offered(rows, length=length)
+        names = offered(rows, length=length) if like is None else like.names
         counts = [len(case.candidates) for case in cases]
         self.exists = np.arange(max(counts)) < np.array(counts)[:, None]
         x = np.zeros((len(cases), max(counts), len(names)))
@@ -42,7 +50,8 @@ class ChoiceEvidence:
                 if name in features:
                     values = np.array(features[name])
                     x[row, :count, column] = values - values.mean()
-        self.names, flat = informative_features(names, x.reshape(-1, len(names)))
+        flat = x.reshape(-1, len(names))
+        self.names, flat = informative_features(names, flat) if like is None else (names, flat)
         self.x = flat.reshape(*x.shape[:2], -1)
         targets = soft_labels_of(cases, [str(index) for index in range(max(counts))])
         self.targets: SoftLabels | None = targets
@@ -60,6 +69,21 @@ class ChoiceEvidence:
             HeadSpec(name, features, penalty) for name, features in sets.items() for penalty in penalties_for(features)
         ]
         return plans or [HeadSpec("base rate", (), PENALTIES[0])]
+
+    def evidence_plans(self, evidence: Mapping[str, str]) -> list[HeadSpec]:
+        """The candidates with measured evidence: alone, and beside the first and all of the judge's answers.
+
+        Args:
+            evidence: the name of its source by the name of each.
+        """
+        of_source = {source + DISTANCE: source for source in evidence.values()}
+        names = [name for name in self.names if name not in (LENGTH, *evidence, *of_source)]
+        answers = {name: (name,) for name in names[:1]} | {"all": tuple(names)} if names else {}
+        plans = []
+        for name, (used, features) in evidence_sets([e for e in evidence if e in self.names], answers).items():
+            for penalty in penalties_for(features):
+                plans.append(HeadSpec(name, features, penalty, evidence=used))
+        return plans
 
     def fits(self, plan: HeadSpec, chosen: Flags) -> list[ChoiceHead]:
         """One head per row of `chosen` (s, n), fitted to the cases that the row marks."""

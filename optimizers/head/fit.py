@@ -17,8 +17,7 @@ which serve both purposes.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,18 +27,23 @@ from ...data import Case, Scores, Verdict
 from ...data.case import Record
 from ...data.split import split
 from ...errors import DeclarationError
+from ...evidence.source_spec import SourceSpec
+from ...judging.block_base import Vectors
 from ...judging.heads import Head
-from ..soft_labels import SoftLabels
+from .block_fits import block_fits, with_distances
 from .conditional_logit import ChoiceEvidence
+from .cross_fits import CrossFits
 from .head_labels import HeadLabels
-from .model_spec import HeadSpec
 from .ordered_logit import PairEvidence
+from .probe import LEAST_FOLDS
 from .score_regression import TextEvidence
+from .stacking import StackedEvidence
+from .worth import EvidenceWorth, worth
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-Heads = dict[frozenset[int], Any]
+
 LEAST_LABELS = 20
 LEAST_GROUPS = 3  # one to measure on, one to choose on, one to fit to
 
@@ -69,6 +73,7 @@ class HeadFit:
         without: the heads of `crossfitted`, one per case; the final head if the case is unscored or has no label.
         candidates: all candidates, the lowest loss first.
         labels: what it was fitted to.
+        worth: of each measured evidence, in the order of its names.
     """
 
     head: Head
@@ -76,27 +81,21 @@ class HeadFit:
     without: tuple[Head, ...]
     candidates: tuple[HeadCandidate, ...]
     labels: HeadLabels
-
-
-class HeadTask(Protocol):
-    """Labelled evidence of one kind of case, n rows, and how a head is fitted to it; `targets` of winners."""
-
-    targets: SoftLabels | None
-
-    def plans(self) -> list[HeadSpec]: ...
-
-    def fits(self, plan: HeadSpec, chosen: Flags) -> list[Any]: ...
-
-    def losses(self, head: Any) -> Floats: ...
-
-    def calibrated(self, head: Any, others: Sequence[Any], rows: Flags) -> Any: ...
+    worth: tuple[EvidenceWorth, ...] = ()
 
 
 TASKS: Mapping[str, Any] = {"pair": PairEvidence, "score": TextEvidence, "choice": ChoiceEvidence}
 
 
 def fit(
-    cases: Sequence[Case], verdicts: Sequence[Verdict], *, seed: int = 0, folds: int = 5, length: bool = False
+    cases: Sequence[Case],
+    verdicts: Sequence[Verdict],
+    *,
+    seed: int = 0,
+    folds: int = 5,
+    length: bool = False,
+    sources: Mapping[str, SourceSpec] | None = None,
+    vectors: Sequence[Mapping[str, Vectors]] | None = None,
 ) -> HeadFit:
     """The head with the lowest cross-fitted loss on the labelled cases, whatever their order.
 
@@ -107,26 +106,47 @@ def fit(
         seed: of the folds.
         folds: 3 or more; fewer if there are fewer groups.
         length: also offer the texts' lengths as a feature.
+        sources: whose vectors become blocks of the head where that lowers the loss; by name.
+        vectors: one mapping a case, (candidates, width) by name of the source, as `Judge.read_vectors` gives them;
+            those of unscored verdicts are not looked at. With fewer than 4 groups there are no blocks.
 
     Raises:
         TooFewVerdicts: fewer than 20 labelled verdicts, or than 3 groups.
         DeclarationError: cases of several kinds, or verdicts of other cases.
     """
     kind, usable = _labelled(cases, verdicts)
-    chosen_cases = [cases[index] for index in usable]
-    task: HeadTask = TASKS[kind](chosen_cases, [verdicts[index] for index in usable], length=length)
-    fold = _folds(chosen_cases, folds, seed)
-    plans = sorted(task.plans(), key=lambda plan: plan.complexity)
-    heads, losses, inner = _crossfitted(task, plans, fold)
-    best = int(losses.mean(axis=1).argmin())
-    head = _calibrated(task, heads[best], frozenset(), fold)
-    by_fold = [_calibrated(task, heads[plan], frozenset({k}), fold) for k, plan in enumerate(inner)]
+    labelled, given = [cases[index] for index in usable], [verdicts[index] for index in usable]
+    fold = _folds(labelled, max(folds, LEAST_FOLDS) if sources else folds, seed)
+
+    def make_task(seen: Sequence[Verdict], like: Any) -> Any:
+        return TASKS[kind](labelled, seen, length=length, like=like)
+
+    blocks = []
+    if sources and vectors is not None and fold.max() + 1 >= LEAST_FOLDS:
+        read = [vectors[index] for index in usable]
+        blocks = block_fits(labelled, make_task(given, None), fold, sources, read)
+        given = [with_distances(verdict, sources, row) for verdict, row in zip(given, read, strict=True)]
+    stacked = StackedEvidence(make_task, labelled, given, blocks)
+    fits = CrossFits(stacked, fold)
+    head = fits.head(fits.best, frozenset())
+    by_fold = [fits.head(plan, frozenset({k})) for k, plan in enumerate(fits.inner())]
     by_row = {index: by_fold[k] for index, k in zip(usable, fold.tolist(), strict=True)}
     without = tuple(by_row.get(index, head) for index in range(len(cases)))
-    crossfitted = tuple(unseen(case, verdict) for unseen, case, verdict in zip(without, cases, verdicts, strict=True))
-    table = _table(plans, losses, best, [case.split_key for case in chosen_cases])
-    soft = {"soft": task.targets.soft, "against": task.targets.against} if task.targets else {}
-    return HeadFit(head, crossfitted, without, table, HeadLabels(n=len(usable), **soft))
+    crossfitted = tuple(
+        unseen(case, verdict, None if vectors is None else vectors[place])
+        for place, (unseen, case, verdict) in enumerate(zip(without, cases, verdicts, strict=True))
+    )
+    groups = [case.split_key for case in labelled]
+    targets = stacked.plain.targets
+    soft = {"soft": targets.soft, "against": targets.against} if targets else {}
+    return HeadFit(
+        head,
+        crossfitted,
+        without,
+        _table(fits, groups),
+        HeadLabels(n=len(usable), **soft),
+        _worth(fits, groups),
+    )
 
 
 def _labelled(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> tuple[str, list[int]]:
@@ -171,45 +191,29 @@ def _folds(cases: Sequence[Case], folds: int, seed: int) -> Rows:
     return np.array([fold[case.split_key] for case in cases], dtype=np.int64)
 
 
-def _crossfitted(task: HeadTask, plans: Sequence[HeadSpec], fold: Rows) -> tuple[list[Heads], Floats, list[int]]:
-    """Every plan's heads by the folds that they are fitted without (none, one, two); the (plans, n) losses of every row
-    by the head without its fold; and for every fold the plan with the lowest loss on the other folds."""
-    count = int(fold.max()) + 1
-    unseen = [frozenset(folds) for size in range(3) for folds in combinations(range(count), size)]
-    chosen = np.stack([~np.isin(fold, list(folds)) for folds in unseen])
-    heads: list[Heads] = []
-    losses, inner = np.empty((len(plans), len(fold))), np.zeros((count, len(plans)))
-    for number, plan in enumerate(plans):
-        heads.append(dict(zip(unseen, task.fits(plan, chosen), strict=True)))
-        by_folds = {folds: task.losses(head) for folds, head in heads[-1].items()}
-        for k in range(count):
-            losses[number, fold == k] = by_folds[frozenset({k})][fold == k]
-            inner[k, number] = sum(by_folds[frozenset({j, k})][fold == j].sum() for j in range(count) if j != k)
-    return heads, losses, inner.argmin(axis=1).tolist()
-
-
-def _calibrated(task: HeadTask, heads: Heads, unseen: frozenset[int], fold: Rows) -> Any:
-    """The head without some folds, calibrated on every other fold by the head without that fold too.
-
-    On the cases that it was fitted to, a head is right too often.
-    """
-    others = [k for k in range(int(fold.max()) + 1) if k not in unseen]
-    rows = np.stack([fold == k for k in others])
-    return task.calibrated(heads[unseen], [heads[unseen | {k}] for k in others], rows)
-
-
-def _table(plans: Sequence[HeadSpec], losses: Floats, best: int, groups: Sequence[str]) -> tuple[HeadCandidate, ...]:
+def _table(fits: CrossFits, groups: Sequence[str]) -> tuple[HeadCandidate, ...]:
     codes = np.unique(groups, return_inverse=True)[1]
     table = [
         HeadCandidate(
             name=str(plan),
             loss=float(row.mean()),
             standard_error=_standard_error(row, codes),
-            chosen=number == best,
+            chosen=number == fits.best,
         )
-        for number, (plan, row) in enumerate(zip(plans, losses, strict=True))
+        for number, (plan, row) in enumerate(zip(fits.plans, fits.losses, strict=True))
     ]
     return tuple(sorted(table, key=lambda candidate: candidate.loss))
+
+
+def _worth(fits: CrossFits, groups: Sequence[str]) -> tuple[EvidenceWorth, ...]:
+    """The worth of each measured evidence: all candidates with it against all without it."""
+    used, table = fits.plans[fits.best].evidence, []
+    for name in fits.stacked.evidence:
+        has_it = np.array([name in plan.evidence for plan in fits.plans])
+        if has_it.any():  # constant evidence is in none
+            losses = (fits.nested_losses(flags) for flags in (has_it, ~has_it))
+            table.append(worth(name, *losses, groups, used=name in used))
+    return tuple(table)
 
 
 def _standard_error(values: Floats, groups: Rows) -> float:

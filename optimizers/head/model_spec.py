@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Literal, get_args
 
 import numpy as np
@@ -20,6 +21,7 @@ ASPECT_WORDS = {"intercepts": "an intercept for each aspect", "models": "a model
 PENALTIES = (1.0, 10.0, 100.0)  # precision of the prior of a standardised weight; a single feature has the first
 MORE_PENALTIES = (*PENALTIES, 1000.0)  # of many features, such as those of a bank of questions
 MANY = 10  # features; with more, numbered criteria make way for named questions too
+MOST_EVIDENCE = 3  # with more, measured evidence is tried one by one, all together, and all but one
 SAME = 1e-9  # columns this close to proportional are one feature
 
 
@@ -33,6 +35,8 @@ class HeadSpec:
         by_aspect: whether the tie threshold depends on the aspect.
         isotonic: whether an isotonic calibration follows the linear part.
         aspects: of several aspects: one model for all, a model with an intercept for each, or a model for each.
+        evidence: which of the features are measured evidence, beside what the judge answered.
+        owners: the evidence, and the sources that it reads, of which even features may be used.
     """
 
     name: str
@@ -42,6 +46,8 @@ class HeadSpec:
     by_aspect: bool = False
     isotonic: bool = False
     aspects: ByAspect = "shared"
+    evidence: tuple[str, ...] = ()
+    owners: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         parts = [self.name, *([f"penalty {self.penalty:g}"] if len(self.features) > 1 else [])]
@@ -87,9 +93,35 @@ def soft_labels_of(cases: Sequence[Case], labels: Sequence[str]) -> SoftLabels:
     return soft_labels(np.array(codes, dtype=np.int64), votes)
 
 
-def feature_matrix(rows: Sequence[Mapping[str, float]]) -> tuple[list[str], Floats]:
-    """The names of all features in order of appearance, and the (n, features) values; a missing feature is 0."""
-    names = list(dict.fromkeys(name for row in rows for name in row))
+def evidence_sets(
+    names: Sequence[str], answers: Mapping[str, tuple[str, ...]]
+) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Sets of features with measured evidence: by name, the evidence and all features, without repetition.
+
+    Args:
+        names: of the measured evidence.
+        answers: sets of features of the judge's answers, beside which it is put; it is tried alone too.
+
+    Example:
+        >>> evidence_sets(["state"], {"letters": ("letters",)})
+        {'state': (('state',), ('state',)), 'state + letters': (('state',), ('state', 'letters'))}
+    """
+    count = len(names)
+    sizes = range(1, count + 1) if count <= MOST_EVIDENCE else sorted({1, count - 1, count})
+    chosen = [evidence for size in sizes for evidence in combinations(names, size)]
+    sets: dict[tuple[str, ...], tuple[str, tuple[str, ...]]] = {}
+    for evidence in chosen:
+        for name, features in {"": (), **answers}.items():
+            sets.setdefault((*evidence, *features), (" + ".join([*evidence, *filter(None, [name])]), evidence))
+    return {name: (evidence, features) for features, (name, evidence) in sets.items()}
+
+
+def feature_matrix(
+    rows: Sequence[Mapping[str, float]], names: list[str] | None = None
+) -> tuple[list[str], Floats]:  # fmt: skip
+    """The names of all features in order of appearance, or those given, and the (n, features) values; a missing feature
+    is 0."""
+    names = list(dict.fromkeys(name for row in rows for name in row)) if names is None else names
     values = [[row.get(name, 0.0) for name in names] for row in rows]
     return names, np.array(values, dtype=np.float64).reshape(len(rows), len(names))
 

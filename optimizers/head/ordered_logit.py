@@ -1,12 +1,14 @@
 """Heads for pairs: an ordered logit with symmetric tie thresholds over odd features (Rao & Kupper 1967)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...data import Case, Verdict
+from ...judging.blocks import DISTANCE
 from ...judging.calibration_features import ASPECT, LENGTH, pair_features
 from ...judging.features_by_name import QUESTION
 from ...judging.heads import THRESHOLDS, Knots, PairHead
@@ -16,6 +18,7 @@ from .likelihood import LEAST, fit_ordered, fit_rescaling, ordered, root_mean_sq
 from .model_spec import (
     PENALTIES,
     HeadSpec,
+    evidence_sets,
     feature_matrix,
     informative_features,
     label_indicators,
@@ -45,19 +48,29 @@ class PairEvidence:
 
     Weights are fitted to all votes, of which there are more than labels, where the label does not contradict them.
 
+    Args:
+        like: evidence of the same pairs whose features these take; None: those that carry information.
+
     Attributes:
         proportions: (n, 3) of a, b and tie among people's votes.
         labels: (n, 3), 1 at the label.
         ties: whether any vote or label is a tie.
     """
 
-    def __init__(self, cases: Sequence[Case], verdicts: Sequence[Verdict], *, length: bool) -> None:
+    def __init__(
+        self, cases: Sequence[Case], verdicts: Sequence[Verdict], *, length: bool, like: Self | None = None
+    ) -> None:  # fmt: skip
         features = [pair_features(case, verdict) for case, verdict in zip(cases, verdicts, strict=True)]
-        names = set(offered([f.odd for f in features], length=length))
-        self.names, odd = feature_matrix([{k: v for k, v in f.odd.items() if k in names} for f in features])
-        self.even_names, even = feature_matrix([f.even for f in features])
-        self.names, self.odd = informative_features(self.names, odd)
-        self.even_names, self.even = informative_features(self.even_names, even, centred=True)
+        names = set(offered([f.odd for f in features], length=length)) if like is None else set(like.names)
+        odd_rows = [{k: v for k, v in f.odd.items() if k in names} for f in features]
+        even_rows = [f.even for f in features]
+        if like is None:
+            self.names, self.odd = informative_features(*feature_matrix(odd_rows))
+            self.even_names, self.even = informative_features(*feature_matrix(even_rows), centred=True)
+        else:
+            self.names, self.odd = feature_matrix(odd_rows, like.names)
+            self.even_names, self.even = feature_matrix(even_rows, like.even_names)
+        self._owners: dict[str, str] = {} if like is None else like._owners
         self.fallback = next((name for name in FALLBACKS if name in self.names), None)
         targets, self.labels = soft_labels_of(cases, LABELS), label_indicators(cases, LABELS)
         self.targets: SoftLabels | None = targets
@@ -67,29 +80,55 @@ class PairEvidence:
 
     def plans(self) -> list[HeadSpec]:
         """The candidates, from simple to rich: single features, one per kind of evidence, criteria, members, all."""
-        names = [name for name in self.names if name != LENGTH]
+        sets = self._with_length(self._sets([name for name in self.names if name != LENGTH]))
+        plans = [plan for name, features in sets.items() for plan in self._of_set(HeadSpec(name, features, 0.0))]
+        return plans or [HeadSpec("base rate", (), PENALTIES[0])]
+
+    def evidence_plans(self, evidence: Mapping[str, str]) -> list[HeadSpec]:
+        """The candidates with measured evidence: alone, and beside the fallback, the groups and all of the answers.
+
+        Args:
+            evidence: the name of its source by the name of each.
+        """
+        self._owners |= {f"|{name}|": name for name in evidence} | {f"mean {name}": name for name in evidence}
+        self._owners |= {source + DISTANCE: source for source in evidence.values()}
+        answers = self._sets([name for name in self.names if name not in (LENGTH, *evidence)])
+        answers = {name: features for name, features in answers.items() if len(features) > 1 or name == self.fallback}
+        sets = evidence_sets([name for name in evidence if name in self.names], answers)
+        plans = []
+        for name, (used, features) in sets.items():
+            owners = (*used, *(evidence[name] for name in used))
+            for title, columns in self._with_length({name: features}).items():
+                plans += self._of_set(HeadSpec(title, columns, 0.0, evidence=tuple(dict.fromkeys(used)), owners=owners))
+        return plans
+
+    def _sets(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Sets of the features with these names, each under a name."""
         questions = [name for name in names if name.startswith(QUESTION)]
         groups = {
             "questions": questions,
             "kinds": [name for name in names if name in KINDS],
             "criteria": [name for name in names if name.startswith("criterion ")],
             "members": [name for name in names if name.startswith("member ")],
-            "all": names,
+            "all": list(names),
         }
-        sets = {name: (name,) for name in names if name not in questions} | {
-            name: tuple(g) for name, g in groups.items() if len(g) > 1
-        }
-        if LENGTH in self.names:
-            sets |= {f"{name} + {LENGTH}": (*features, LENGTH) for name, features in sets.items()}
+        single = {name: (name,) for name in names if name not in questions}
+        return single | {name: tuple(g) for name, g in groups.items() if len(g) > 1}
+
+    def _with_length(self, sets: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        longer = {f"{name} + {LENGTH}": (*features, LENGTH) for name, features in sets.items()}
+        return {**sets, **(longer if LENGTH in self.names else {})}
+
+    def _of_set(self, plan: HeadSpec) -> list[HeadSpec]:
+        """The candidates with the plan's features."""
         plans = []
-        for name, features in sets.items():
-            for penalty in penalties_for(features):
-                plans.append(HeadSpec(name, features, penalty))
-                for by_case, by_aspect in self._ways_of_ties():
-                    plans.append(HeadSpec(name, features, penalty, by_case=by_case, by_aspect=by_aspect))
-            if len(features) == 1:
-                plans.append(HeadSpec(name, features, PENALTIES[0], isotonic=True))
-        return plans or [HeadSpec("base rate", (), PENALTIES[0])]
+        for penalty in penalties_for(plan.features):
+            plans.append(replace(plan, penalty=penalty))
+            for by_case, by_aspect in self._ways_of_ties():
+                plans.append(replace(plan, penalty=penalty, by_case=by_case, by_aspect=by_aspect))
+        if len(plan.features) == 1:
+            plans.append(replace(plan, penalty=PENALTIES[0], isotonic=True))
+        return plans
 
     def _ways_of_ties(self) -> list[tuple[bool, bool]]:
         """Whether the tie threshold may depend on the case, and on the aspect: all ways in which it depends on one."""
@@ -104,6 +143,7 @@ class PairEvidence:
             column
             for column, name in enumerate(self.even_names)
             if (plan.by_aspect if name.startswith(ASPECT) else plan.by_case)
+            and self._owners.get(name, "") in ("", *plan.owners)
         ]
 
     def fits(self, plan: HeadSpec, chosen: Flags) -> list[PairHead]:

@@ -7,6 +7,7 @@ common weights with an intercept for each aspect (an analysis of covariance), an
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,16 @@ from ...judging.heads import AspectModel, Knots, ScoreHead
 from ..soft_labels import SoftLabels
 from .isotonic import rising
 from .likelihood import fit_squares, fit_squares_within
-from .model_spec import MODELS, PENALTIES, HeadSpec, feature_matrix, informative_features, offered, penalties_for
+from .model_spec import (
+    MODELS,
+    PENALTIES,
+    HeadSpec,
+    evidence_sets,
+    feature_matrix,
+    informative_features,
+    offered,
+    penalties_for,
+)
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -48,17 +58,22 @@ class TextEvidence:
 
     Where the aspects are on several scales, scores are fitted and losses measured as proportions of their scale.
 
+    Args:
+        like: evidence of the same texts whose features these take; None: those that carry information.
+
     Raises:
         DeclarationError: the labels of an aspect are on several scales.
     """
 
     targets: SoftLabels | None = None
 
-    def __init__(self, cases: Sequence[Case], verdicts: Sequence[Verdict], *, length: bool) -> None:
+    def __init__(
+        self, cases: Sequence[Case], verdicts: Sequence[Verdict], *, length: bool, like: Self | None = None
+    ) -> None:  # fmt: skip
         rows = [text_features(case, verdict) for case, verdict in zip(cases, verdicts, strict=True)]
-        listed = offered(rows, length=length)
-        names, x = feature_matrix([impute(f, listed) for f in rows])
-        self.names, self.x = informative_features(names, x, centred=True)
+        listed = offered(rows, length=length) if like is None else like.names
+        names, x = feature_matrix([impute(f, listed) for f in rows], None if like is None else listed)
+        self.names, self.x = informative_features(names, x, centred=True) if like is None else (names, x)
         self.aspects = sorted({case.aspect or "" for case in cases})
         self.aspect = np.array([self.aspects.index(case.aspect or "") for case in cases], dtype=np.int64)
         self.scales = _scales(cases, self.aspects)
@@ -80,12 +95,34 @@ class TextEvidence:
             sets["questions"] = questions
         if len(self.names) > 1:
             sets["all"] = tuple(self.names)
-        plans = [
-            HeadSpec(name, features, penalty, isotonic=isotonic)
-            for name, features in sets.items()
-            for penalty in penalties_for(features)
-            for isotonic in (False, True)
-        ] or [HeadSpec("mean of the labels", (), PENALTIES[0])]
+        plans = [HeadSpec(name, features, 0.0) for name, features in sets.items()]
+        return self._in_all_forms(plans) or self._of_aspects([HeadSpec("mean of the labels", (), PENALTIES[0])])
+
+    def evidence_plans(self, evidence: Mapping[str, str]) -> list[HeadSpec]:
+        """The candidates with measured evidence: alone, and beside the mean score and all of the judge's answers.
+
+        Args:
+            evidence: the name of its source by the name of each.
+        """
+        names = [name for name in self.names if name not in evidence]
+        answers = {name: (name,) for name in names[:1] if name not in UNSIGNED}
+        sets = evidence_sets(
+            [e for e in evidence if e in self.names], answers | ({"all": tuple(names)} if names else {})
+        )
+        return self._in_all_forms([HeadSpec(name, f, 0.0, evidence=used) for name, (used, f) in sets.items()])
+
+    def _in_all_forms(self, plans: Sequence[HeadSpec]) -> list[HeadSpec]:
+        """The plans with every penalty, linear and isotonic, in all ways to treat aspects."""
+        return self._of_aspects(
+            [
+                replace(plan, penalty=penalty, isotonic=isotonic)
+                for plan in plans
+                for penalty in penalties_for(plan.features)
+                for isotonic in (False, True)
+            ]
+        )
+
+    def _of_aspects(self, plans: Sequence[HeadSpec]) -> list[HeadSpec]:
         by_aspect = MODELS if len(self.aspects) > 1 else MODELS[:1]
         return [replace(plan, aspects=aspects) for aspects in by_aspect for plan in plans]
 
