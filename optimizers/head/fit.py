@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
+from threadpoolctl import threadpool_limits
 
 from ...data import Case, Scores, Verdict
 from ...data.case import Record
@@ -73,7 +74,7 @@ class HeadFit:
         without: the heads of `crossfitted`, one per case; the final head if the case is unscored or has no label.
         candidates: all candidates, the lowest loss first.
         labels: what it was fitted to.
-        worth: of each measured evidence, in the order of its names.
+        worth: of each source of measured evidence.
     """
 
     head: Head
@@ -114,8 +115,22 @@ def fit(
         TooFewVerdicts: fewer than 20 labelled verdicts, or than 3 groups.
         DeclarationError: cases of several kinds, or verdicts of other cases.
     """
+    # On busy cores the threads of a product wait for each other: 20 times as long was measured on two.
+    with threadpool_limits(1 if sources else None, user_api="blas"):
+        return _fit(cases, verdicts, seed, folds, length, sources or {}, vectors)
+
+
+def _fit(
+    cases: Sequence[Case],
+    verdicts: Sequence[Verdict],
+    seed: int,
+    folds: int,
+    length: bool,
+    sources: Mapping[str, SourceSpec],
+    vectors: Sequence[Mapping[str, Vectors]] | None,
+) -> HeadFit:
     kind, usable = _labelled(cases, verdicts)
-    labelled, given = [cases[index] for index in usable], [verdicts[index] for index in usable]
+    labelled, judged = [cases[index] for index in usable], [verdicts[index] for index in usable]
     fold = _folds(labelled, max(folds, LEAST_FOLDS) if sources else folds, seed)
 
     def make_task(seen: Sequence[Verdict], like: Any) -> Any:
@@ -124,9 +139,9 @@ def fit(
     blocks = []
     if sources and vectors is not None and fold.max() + 1 >= LEAST_FOLDS:
         read = [vectors[index] for index in usable]
-        blocks = block_fits(labelled, make_task(given, None), fold, sources, read)
-        given = [with_distances(verdict, sources, row) for verdict, row in zip(given, read, strict=True)]
-    stacked = StackedEvidence(make_task, labelled, given, blocks)
+        blocks = block_fits(labelled, make_task(judged, None), fold, sources, read)
+        judged = [with_distances(verdict, sources, row) for verdict, row in zip(judged, read, strict=True)]
+    stacked = StackedEvidence(make_task, labelled, judged, blocks)
     fits = CrossFits(stacked, fold)
     head = fits.head(fits.best, frozenset())
     by_fold = [fits.head(plan, frozenset({k})) for k, plan in enumerate(fits.inner())]
@@ -137,7 +152,7 @@ def fit(
         for place, (unseen, case, verdict) in enumerate(zip(without, cases, verdicts, strict=True))
     )
     groups = [case.split_key for case in labelled]
-    targets = stacked.plain.targets
+    targets = stacked.answers.targets
     soft = {"soft": targets.soft, "against": targets.against} if targets else {}
     return HeadFit(
         head,
@@ -206,13 +221,13 @@ def _table(fits: CrossFits, groups: Sequence[str]) -> tuple[HeadCandidate, ...]:
 
 
 def _worth(fits: CrossFits, groups: Sequence[str]) -> tuple[EvidenceWorth, ...]:
-    """The worth of each measured evidence: all candidates with it against all without it."""
-    used, table = fits.plans[fits.best].evidence, []
-    for name in fits.stacked.evidence:
-        has_it = np.array([name in plan.evidence for plan in fits.plans])
+    """The worth of each source: all candidates that weigh evidence of it against all that do not."""
+    sources, used, table = fits.stacked.evidence, fits.plans[fits.best].evidence, []
+    for source in dict.fromkeys(sources.values()):
+        has_it = np.array([any(sources[name] == source for name in plan.evidence) for plan in fits.plans])
         if has_it.any():  # constant evidence is in none
             losses = (fits.nested_losses(flags) for flags in (has_it, ~has_it))
-            table.append(worth(name, *losses, groups, used=name in used))
+            table.append(worth(source, *losses, groups, used=any(sources[name] == source for name in used)))
     return tuple(table)
 
 

@@ -41,8 +41,10 @@ class StackedEvidence:
         self, make_task: MakeTask, cases: Sequence[Case], verdicts: Sequence[Verdict], blocks: Sequence[BlockFit] = ()
     ) -> None:
         self._make_task, self._cases, self._verdicts, self._blocks = make_task, cases, verdicts, blocks
-        plain = [verdict.model_copy(update={"measured": {}}) if verdict.measured else verdict for verdict in verdicts]
-        self.plain = make_task(plain, None)
+        unmeasured = [
+            verdict.model_copy(update={"measured": {}}) if verdict.measured else verdict for verdict in verdicts
+        ]
+        self.answers = make_task(unmeasured, None)
         read = {name: name for verdict in verdicts for name in verdict.measured if not name.endswith(DISTANCE)}
         self.evidence = read | {block.name: block.reads for block in blocks}
         self._first = self._view(lambda block: block.scores(frozenset()), None) if self.evidence else None
@@ -51,7 +53,7 @@ class StackedEvidence:
 
     def plans(self) -> list[HeadSpec]:
         """The candidates, of which those with measured numbers name them in `evidence`."""
-        plans: list[HeadSpec] = self.plain.plans()
+        plans: list[HeadSpec] = self.answers.plans()
         return plans if self._first is None else plans + self._first.evidence_plans(self.evidence)
 
     def fits(self, plan: HeadSpec, unseen: Sequence[Folds], chosen: Flags) -> list[Any]:
@@ -78,7 +80,7 @@ class StackedEvidence:
         return any(block.name in plan.evidence for block in self._blocks)
 
     def _task(self, plan: HeadSpec) -> Any:
-        return self._first if plan.evidence else self.plain
+        return self._first if plan.evidence else self.answers
 
     def _view(self, numbers: Callable[[BlockFit], Any], like: Any) -> Any:
         columns = {block.name: numbers(block).tolist() for block in self._blocks}

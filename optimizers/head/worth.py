@@ -19,7 +19,7 @@ class EvidenceWorth(Record):
     the fold.
     """
 
-    name: str = Field(description="of the evidence, as in state")
+    name: str = Field(description="of the source of evidence, as in state")
     loss: float = Field(description="mean loss of heads with it: nats, or squared points for scores")
     without: float = Field(description="mean loss of heads without it")
     gain: float = Field(description="the second less the first")
