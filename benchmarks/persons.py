@@ -15,7 +15,7 @@ A vectors file holds an array (candidates, width) under the id of each case; --s
 import argparse
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -110,15 +110,15 @@ def print_rows(counts: Tally, names: Sequence[tuple[str, str]], head: str) -> No
         print(f"| {' | '.join(cells)} |", flush=True)
 
 
-def new_persons(rows: PersonRows, length: Floats, least: int, seed: int) -> None:
-    """Labels of new persons, who have `least` questions at least where they are tested."""
+def new_persons(rows: PersonRows, length: Floats, most: int, seed: int) -> None:
+    """Labels of new persons, at most so many; who has no further question is not tested."""
     by_person: dict[str, list[int]] = defaultdict(list)
     for index, person in enumerate(rows.people):
         by_person[person or ""].append(index)
     random = np.random.default_rng(seed)
     names = sorted(by_person)
     fold = {name: int(k) for name, k in zip(names, random.permutation(len(names)) % FOLDS, strict=True)}
-    tables = {k: tally() for k in LABELS if k < least}
+    tables = {k: tally() for k in LABELS if k <= most}
     for number in range(FOLDS):
         train = [i for i, person in enumerate(rows.people) if fold[person or ""] != number]
         known = subset(rows, train)
@@ -129,18 +129,11 @@ def new_persons(rows: PersonRows, length: Floats, least: int, seed: int) -> None
         pooled = fit_people(two, seed=seed, always=True)
         print(f"fold {number}, worth of deviations: {said(state)}; scalars {said(pooled)}", flush=True)
         for person in (name for name in names if fold[name] == number):
-            mine = by_person[person]
-            questions = sorted({rows.questions[i] for i in mine})
-            if len(questions) < least:
-                continue
-            for _ in range(DRAWS):
-                order = random.permutation(questions)
-                rank = {question: place for place, question in enumerate(order)}
-                test = [i for i in mine if rank[rows.questions[i]] >= max(tables)]
+            for pool, test in labels_and_tests(by_person[person], rows.questions, most, random):
                 x, target = rows.x[test], rows.target[test]
                 y = np.column_stack([x @ shared.weights, length[test]])
                 for k, counts in tables.items():
-                    learn = [i for i in mine if rank[rows.questions[i]] < k]
+                    learn = pool[:k]
                     counts.cases[person] += len(test)
                     counts.add(person, "longer", length[test], target)
                     counts.add(person, "state", x @ shared.weights, target)
@@ -157,6 +150,21 @@ def new_persons(rows: PersonRows, length: Floats, least: int, seed: int) -> None
     for k, of_k in tables.items():
         pairs = [("state, personal", "state"), ("state + length, personal", "state + length")]
         print_rows(of_k, pairs, str(k))
+
+
+def labels_and_tests(
+    mine: Sequence[int], questions: Sequence[str], most: int, random: np.random.Generator
+) -> Iterator[tuple[list[int], list[int]]]:
+    """A person's cases, with the questions in random orders: the first `most` and the rest of these questions' cases to
+    learn from, and the cases of all other questions to test; nothing where either is too few."""
+    for _ in range(DRAWS):
+        order = list(random.permutation(sorted({questions[i] for i in mine})))
+        pool: list[int] = []
+        while order and len(pool) < most:
+            question = order.pop()
+            pool += [i for i in mine if questions[i] == question]
+        if len(pool) >= most and order:
+            yield pool, [i for i in mine if questions[i] in order]
 
 
 def said(fit: PersonFit) -> str:
@@ -208,7 +216,7 @@ def main() -> None:
     parser.add_argument("--layer", type=int)
     parser.add_argument("--save", type=Path, help="write the vectors as such a file")
     parser.add_argument("--persons", choices=("group", "profile"), default="group")
-    parser.add_argument("--least", type=int, default=12, help="questions of a person who is tested")
+    parser.add_argument("--most", type=int, default=10, help="labels of a new person")
     parser.add_argument("--simulate", type=float, help="spread of made-up deviations")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
@@ -222,7 +230,7 @@ def main() -> None:
         rows = simulated(rows, options.simulate, options.seed)
     print(f"{len(cases)} pairs without ties of {len(rows.names)} persons, {len(set(rows.questions))} questions")
     with threadpool_limits(1, user_api="blas"):
-        new_persons(rows, lengths(cases), options.least, options.seed)
+        new_persons(rows, lengths(cases), options.most, options.seed)
 
 
 if __name__ == "__main__":
