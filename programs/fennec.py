@@ -10,11 +10,12 @@ both orders, these are the judgments that showed the response first.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import dspy
 
 from ..data import Candidate, Case, Correction, Finding, Judged, Verdict
+from ..data.question_bank import question_bank
 from ..data.verdict import Order
 from ..engines.parallel import concurrently
 from ..errors import DeclarationError
@@ -64,6 +65,9 @@ class Fennec(LearningJudge):
         correct: rewrite weak candidates.
         weak_below: a candidate is weak by a criterion on which it scored below this, 1..5.
         rejudge: score each rewritten candidate before and after, alone.
+        criteria: a question bank (a name, such as "fennec", or a YAML file) whose questions about a text, those that
+            speak for it, are the criteria of every case, so that a head learns a weight for each; no call finds
+            criteria then. Empty: the model writes them for each request.
     """
 
     name = "fennec"
@@ -82,6 +86,7 @@ class Fennec(LearningJudge):
         correct: bool = False,
         weak_below: float = WEAK_BELOW,
         rejudge: bool = True,
+        criteria: str = "",
     ) -> None:
         super().__init__()
         self.correct = correct
@@ -100,6 +105,7 @@ class Fennec(LearningJudge):
         self.tie_threshold = HParam(tie_threshold, least=0.0)
         self.weak_below = HParam(weak_below, least=1, most=5, affects_verdict=False, implied=True)
         self.rejudge = HParam(rejudge, (True, False), affects_verdict=False)
+        self.criteria = HParam(criteria, search=(), implied=True)
         self.find_criteria = Stage(signatures.FindCriteria, "criteria", max_tokens=320, check=_some_criterion)
         self.rank_criteria = Stage(signatures.RankCriteria, "criteria", max_tokens=64)
         self.write_guideline = Stage(signatures.WriteGuideline, "guideline", max_tokens=GUIDELINE_TOKENS)
@@ -116,6 +122,11 @@ class Fennec(LearningJudge):
     @property
     def pairs_only(self) -> bool:
         return not (self.single.value or self.correct)
+
+    def set(self, **values: Any) -> Self:
+        super().set(**values)
+        self._fixed_criteria()  # a bank that cannot be read is refused now rather than at the first case
+        return self
 
     def learn(self, judged: Iterable[Judged]) -> Self:
         """Learn from labelled verdicts of this program which criteria decide, and judge by those first."""
@@ -138,7 +149,10 @@ class Fennec(LearningJudge):
         return verdict
 
     def _criteria(self, shown: PresentedCase) -> list[str]:
-        """At most `branches` criteria without repeats, the most decisive first, and of those at most `keep`."""
+        """At most `branches` criteria without repeats, the most decisive first, and of those at most `keep`; all that
+        are fixed."""
+        if fixed := self._fixed_criteria():
+            return self._by_priority(shown, fixed)[: self.keep.value] if self.keep.value else fixed
         answer = self.find_criteria(request=shown.request, count=self.branches.value)
         named: dict[str, str] = {}
         for line in answer.criteria:
@@ -150,6 +164,19 @@ class Fennec(LearningJudge):
         if keep >= len(criteria):
             return criteria  # all are judged: their order cannot matter
         return self._by_priority(shown, criteria)[:keep]
+
+    def _fixed_criteria(self) -> list[str]:
+        """The criteria of every case, as `name: question`; none where the model writes them."""
+        if not self.criteria.value:
+            return []
+        bank = question_bank(self.criteria.value)
+        questions = [q for q in bank.questions if q.about == "text" and q.sign > 0] if bank else []
+        if not questions:
+            raise DeclarationError(
+                f"judge {self.name!r}, criteria: {self.criteria.value!r} has no question that speaks for a text. "
+                "Give another bank."
+            )
+        return [f"{question.name}: {question.ask}" for question in questions]
 
     def _by_priority(self, shown: PresentedCase, criteria: list[str]) -> list[str]:
         if self.priority.value == "learned":

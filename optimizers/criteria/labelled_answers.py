@@ -126,7 +126,8 @@ class PairAnswers:
         bounded = np.ones(x.shape[1], dtype=np.bool_)
         w, v = fit_ordered(x, z, self.votes, train, penalty=penalty, bounded=bounded)
         self.log_t = v[:, :1] if self.ties else None
-        return np.einsum("sp,np->sn", w, x)
+        margins: Floats = np.einsum("sp,np->sn", w, x)
+        return margins
 
     def slopes(self, predicted: Floats) -> tuple[Floats, Floats, Floats]:
         t = None
@@ -162,7 +163,8 @@ class TextAnswers:
         bounded = np.ones(x.shape[1], dtype=np.bool_)
         levels, w = fit_squares_within(x, self.y, self.aspect, train, penalty=penalty, bounded=bounded)
         known = np.where(np.isnan(levels), np.nanmean(levels, axis=1, keepdims=True), levels)
-        return known[:, self.aspect] + np.einsum("sp,np->sn", w, x)
+        scores: Floats = known[:, self.aspect] + np.einsum("sp,np->sn", w, x)
+        return scores
 
     def slopes(self, predicted: Floats) -> tuple[Floats, Floats, Floats]:
         away = predicted - self.y
@@ -202,7 +204,8 @@ class ChoiceAnswers:
             return np.zeros((len(train), *self.exists.shape))
         bounded = np.ones(x.shape[-1], dtype=np.bool_)
         w = fit_choices(x, self.exists, self.votes, train, penalty=penalty, bounded=bounded)
-        return np.einsum("sp,nkp->snk", w, x)
+        utilities: Floats = np.einsum("sp,nkp->snk", w, x)
+        return utilities
 
     def slopes(self, predicted: Floats) -> tuple[Floats, Floats, Floats]:
         losses, chances = choices(np.where(self.exists, predicted, -np.inf), self.votes)
