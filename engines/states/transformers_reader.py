@@ -182,7 +182,7 @@ class TransformersReader:
         prompts = [passage.ids for passage in passages]
         shares = self.network.shares_prefixes
         bounds = [_most_before(passage) if shares else 0 for passage in passages]
-        for batch in plan(prompts, batch_size(self.network.device), most=bounds):
+        for batch in plan(prompts, batch_size(self.network.device, self.network.room), most=bounds):
             self._read_batch(batch, passages, requests, layers, answers)
         return answers
 

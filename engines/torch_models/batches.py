@@ -6,7 +6,7 @@ long prompts gain nothing from being read together (measured with 1.5 billion pa
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,15 @@ ON_GPU = BatchSize(padded=16384, in_memory=131072, worth=2048)
 SHORTEST_PREFIX = 16  # tokens; a shorter one is read with every prompt
 
 
-def batch_size(device: str) -> BatchSize:
-    """How much is read at once on a device, "cuda" or "cpu"."""
-    return ON_GPU if device == "cuda" else ON_CPU
+def batch_size(device: str, room: int) -> BatchSize:
+    """How much is read at once.
+
+    Args:
+        device: "cuda" or "cpu".
+        room: tokens whose keys and values fit into memory.
+    """
+    size = ON_GPU if device == "cuda" else ON_CPU
+    return replace(size, padded=min(size.padded, room), in_memory=min(size.in_memory, room))
 
 
 def prefix_tokens(shared: int) -> int:

@@ -5,6 +5,7 @@ and no mask is needed where nothing was read before. Log-probabilities are compu
 rows of the output matrix: logits in bf16 step by .125, too coarse for a margin.
 """
 
+import atexit
 import copy
 import threading
 from collections import OrderedDict
@@ -25,6 +26,20 @@ DEPTH = "model {!r}: has {} layers, so layer {} cannot be read. Give one from 1 
 
 _networks: "dict[tuple[Path, str], Network]" = {}
 _lock = threading.Lock()
+_process_ends = threading.Event()
+LAST_PASS = 60.0  # seconds that the end of the process waits for the pass that is being computed
+
+
+class ProcessEnds(RuntimeError):
+    """No further pass is begun."""
+
+
+@atexit.register
+def _end_passes() -> None:
+    """torch aborts a process that ends while another thread computes, as after Ctrl-C: wait for its pass."""
+    _process_ends.set()
+    for network in list(_networks.values()):
+        network.lock.acquire(timeout=LAST_PASS)
 
 
 @dataclass(frozen=True)
@@ -100,6 +115,16 @@ class Network:
         return int(getattr(self.config, "max_position_embeddings", 0) or 1 << 20)
 
     @property
+    def room(self) -> int:
+        """Tokens whose keys and values fit into half of the free memory of a GPU; a processor's batches are small."""
+        if self.device == "cpu":
+            return 1 << 20
+        heads = getattr(self.config, "num_key_value_heads", None) or self.config.num_attention_heads
+        width = getattr(self.config, "head_dim", None) or self.width // self.config.num_attention_heads
+        size = 2 * self.depth * heads * width * self.torch.finfo(self.model.dtype).bits // 8
+        return max(1, int(self.torch.cuda.mem_get_info()[0]) // 2 // size)
+
+    @property
     def shares_prefixes(self) -> bool:
         """Whether every layer looks back at all tokens, so that a prefix's keys and values can be used again."""
         kinds = getattr(self.config, "layer_types", None) or ["full_attention"]
@@ -135,6 +160,7 @@ class Network:
         longest = max(map(len, rows))
         padded = [[*row, *[0] * (longest - len(row))] for row in rows]
         ids = self.torch.tensor(padded, device=self.device)
+        _check_process()
         cache = self._cache(after, len(rows)) if after or keep else None
         states: dict[int, Any] = {}
         decoder = self._cut(numbers[-1])
@@ -146,6 +172,21 @@ class Network:
                 hook.remove()
         states[numbers[-1]] = output.last_hidden_state
         return Pass(states, cache)
+
+    def step(self, tokens: Sequence[int], mask: Any, places: Any, cache: Any) -> Any:
+        """The last states of the rows after one more token each, (rows, width).
+
+        Args:
+            mask: which tokens of the cache, and this one, count: (rows, tokens), booleans.
+            places: of the tokens in their rows, (rows, 1).
+            cache: of `forward`; it takes the tokens in.
+        """
+        _check_process()
+        ids = self.torch.tensor([[token] for token in tokens], device=self.device)
+        output = self.decoder(
+            ids, attention_mask=mask.long(), position_ids=places, past_key_values=cache, use_cache=True
+        )
+        return output.last_hidden_state[:, 0]
 
     def prefix(self, tokens: Sequence[int], layers: int | None = None) -> Prefix:
         """The prefix of these tokens, kept for later calls.
@@ -228,6 +269,11 @@ class Network:
         for number, (keys, values) in enumerate(after.layers if after else ()):
             cache.update(keys.expand(rows, -1, -1, -1), values.expand(rows, -1, -1, -1), number)
         return cache
+
+
+def _check_process() -> None:
+    if _process_ends.is_set():
+        raise ProcessEnds("the process ends")
 
 
 def open_network(folder: Path, kind: str = "AutoModelForCausalLM") -> Network:

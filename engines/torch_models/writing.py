@@ -70,7 +70,7 @@ def answer(
     ids = [prompt.ids for prompt in prompts]
     bounds = [len(prompt) if shares else 0 for prompt in ids]
     heads = [prefix_tokens(prompt.head) for prompt in prompts]
-    for batch in plan(ids, batch_size(network.device), heads=heads, most=bounds):
+    for batch in plan(ids, batch_size(network.device, network.room), heads=heads, most=bounds):
         rows = [ids[index] for index in batch.rows]
         shared = prefix_tokens(batch.shared)
         after = network.prefix(rows[0][:shared]) if shared else None
@@ -121,12 +121,8 @@ class _Writer:
                 mask, places = mask[kept_rows], places[kept_rows]
                 self.rows = [self.rows[position] for position in staying]
             mask = torch.cat([mask, torch.ones_like(mask[:, :1])], dim=1)
-            tokens = torch.tensor([[chosen[position]] for position in staying], device=network.device)
-            output = network.decoder(
-                tokens, attention_mask=mask.long(), position_ids=places, past_key_values=cache, use_cache=True
-            )
+            states = network.step([chosen[position] for position in staying], mask, places, cache)
             places = places + 1
-            states = output.last_hidden_state[:, 0]
 
     def _choose(self, states: Any) -> list[int]:
         """The next token of each row, which is listed where its request asks for alternatives."""

@@ -1,6 +1,8 @@
 """Models that torch runs, compared with transformers' own forward pass and generation on tiny random models."""
 
 import math
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 
@@ -17,7 +19,7 @@ from dicast.data import read_cases
 from dicast.engines import models
 from dicast.engines.model_string import ModelString
 from dicast.engines.prices import price_of
-from dicast.engines.torch_models.batches import BatchSize, plan
+from dicast.engines.torch_models.batches import BatchSize, batch_size, plan
 from dicast.engines.torch_models.collector import Collector
 from dicast.engines.torch_models.network import open_network
 from dicast.engines.torch_models.writing import AnswerForm, draw
@@ -234,3 +236,31 @@ def test_drawn_tokens_have_their_probabilities_and_stay_among_the_most_probable(
     assert cut == {0, 1}
     cold = np.bincount([draw(log_p, AnswerForm(1, 0.5), generator) for _ in range(4000)], minlength=4) / 4000
     assert cold == pytest.approx(p**2 / (p**2).sum(), abs=0.03)
+
+
+LEAVES = """
+import threading, time
+from dspy.lm15 import Config, Message, Request
+from dicast.engines.models import get_lm
+lm = get_lm("transformers/" + {folder!r}, cache=False)
+request = Request(
+    model=lm.model, messages=(Message.user("poor"),), config=Config(max_tokens=400, temperature=1.0, seed=1)
+)
+for _ in range(8):
+    threading.Thread(target=lm, args=(request,), daemon=True).start()
+time.sleep(0.5)
+"""
+
+
+@pytest.mark.torch
+@pytest.mark.slow
+def test_a_process_that_ends_while_torch_computes_ends_without_an_abort(tmp_path):
+    """As after Ctrl-C; without a wait for the pass the process ended with signal 6."""
+    folder = save_model(tmp_path / "m", "Llama", hidden_size=512, intermediate_size=2048)
+    result = subprocess.run([sys.executable, "-c", LEAVES.format(folder=str(folder))], capture_output=True, text=True)
+    assert (result.returncode, "terminate called" in result.stderr) == (0, False), result.stderr
+
+
+def test_a_gpu_with_little_memory_reads_little_at_once():
+    assert batch_size("cuda", room=300).padded == batch_size("cuda", room=300).in_memory == 300
+    assert batch_size("cpu", room=1 << 20).padded < batch_size("cuda", room=1 << 30).padded
