@@ -124,6 +124,8 @@ def _stage(stage: "StageChange", indent: int) -> Iterator[Line]:
         yield indent, f"{name}: {description}", "green"
     for name, decision in stage.decisions.items():
         yield indent, f"{name}: {decision}", ""
+    if stage.nearest:
+        yield indent, f"demos: {stage.nearest}", ""
     if stage.demos:
         n = len(stage.demos)
         yield indent, f"{n} {'demo' if n == 1 else 'demos'}, the first:", ""

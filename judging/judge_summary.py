@@ -30,6 +30,7 @@ class StageChange(Record):
     instructions: tuple[str, ...] = Field(default=(), description="a unified diff, line by line")
     fields: dict[str, str] = Field(default_factory=dict, description="changed descriptions of inputs and outputs")
     demos: tuple[dict[str, JsonValue], ...] = Field(default=(), description="inputs and outputs by name")
+    nearest: str = Field(default="", description="which labelled cases a prompt shows by nearness, in words")
     decisions: dict[str, JsonValue] = Field(
         default_factory=dict, description="DSPy's settings of outputs that are read from probabilities"
     )
@@ -136,6 +137,7 @@ def stage_change(stage: StageRecord, default: StageRecord | None) -> StageChange
         instructions=tuple(line for line in diff if not line.startswith(("---", "+++"))),
         fields={name: text for name, text in fields.items() if text != descriptions.get(name)},
         demos=stage.demos,
+        nearest=stage.nearest.describe() if stage.nearest else "",
         decisions=stage.decisions,
     )
 

@@ -112,7 +112,7 @@ def prompt_changes(compilation: Compilation) -> tuple[PromptChange, ...]:
         return ()
     before = search.trials[0].stages
     return tuple(
-        PromptChange(path, before[path].instructions, after.instructions, len(after.demos))
+        PromptChange(path, before[path].instructions, after.instructions, after.shown_demos)
         for path, after in search.wordings.items()
         if path in before and after != before[path]
     )

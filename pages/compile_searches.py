@@ -60,6 +60,7 @@ def prompt_change(trial: PromptTrial, search: PromptSearch) -> str:
     demos = sum(len(wording.demos) for wording in trial.stages.values())
     parts = [f"instructions of {', '.join(stages)}"] if stages else []
     parts += [f"{demos} {'demo' if demos == 1 else 'demos'}"] if demos else []
+    parts += [f"the {trial.nearest} nearest labelled"] if trial.nearest else []
     return "; ".join(parts) or UNCHANGED
 
 

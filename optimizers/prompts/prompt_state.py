@@ -36,6 +36,11 @@ class Wording(Record):
     demos: tuple[dict[str, Any], ...] = Field(default=(), description="inputs and outputs of the stage by name")
     pool: DemoPool | None = Field(default=None, description="demos of which each case is shown the nearest")
 
+    @property
+    def shown_demos(self) -> int:
+        """The demos of a prompt, those by nearness included."""
+        return len(self.demos) + (self.pool.most if self.pool else 0)
+
     @model_serializer(mode="wrap")
     def _without_empty_pool(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields: dict[str, Any] = serialize(self)

@@ -1,14 +1,20 @@
 """The prompt method `nearest`: demos with people's labels, chosen for each case, saved in the judge file."""
 
+from importlib.resources import files
+
 import dspy
 import pytest
 from nearness_world import source
 from prompt_world import cases, plain, world
 
-from dicast.data import Case, Verdict
+from dicast.data import Case, Verdict, read_cases
 from dicast.errors import DeclarationError
+from dicast.evidence.source import parse
+from dicast.judging import build
 from dicast.judging.judge import Judge, present
-from dicast.judging.judge_file import load, save
+from dicast.judging.judge_file import load, read, save
+from dicast.judging.judge_summary import summarize_judge
+from dicast.optimizers.prompts.candidate_selection import CandidateSelection
 from dicast.optimizers.prompts.labelled_demos import labelled_demos
 from dicast.optimizers.prompts.methods.nearest import numbers
 from dicast.optimizers.prompts.optimise import optimise_prompts
@@ -127,3 +133,29 @@ def test_a_demo_of_a_text_has_the_score_of_people_on_the_scale_of_the_question(s
     call = StageCall("grade", {"response": present(case).responses[0]}, {"score": "2"})
     ((path, order, demo),) = labelled_demos(Direct(), case, Verdict(case_id="1", scores=(2.0,)), [call])
     assert (path, order, demo["score"]) == ("grade", (0,), said)
+
+
+def test_show_and_the_judge_file_say_what_is_shown(tmp_path):
+    judge = search().judge
+    save(judge, tmp_path / "mine.judge.json")
+    summary = summarize_judge(read(tmp_path / "mine.judge.json").judge)
+    assert summary.stages["prefer"].nearest == "the 2 nearest of 8 labelled cases, by state of local/made"
+
+
+@pytest.mark.model
+def test_a_real_model_reads_what_is_near_and_its_judge_file_judges_the_same(small_model, tmp_path, monkeypatch):
+    sources = parse("state", small_model)
+    monkeypatch.setattr(Judge, "sources", lambda judge: sources)
+    judge = build("direct", grading="pairwise").bind(small_model)
+    authored = [case for case in read_cases(str(files("dicast.catalog.sets") / "authored.jsonl")) if case.is_pair]
+    authored = sorted((case for case in authored if case.label.winner in "ab"), key=lambda case: len(str(case)))
+    options = PromptOptions(method="nearest", workers=1, demos=1, trials=1, objective="log-loss")
+    monkeypatch.setattr(CandidateSelection, "best", lambda selection: list(selection.evaluator.tried)[-1])
+    pooled = optimise_prompts(judge, authored[:4], authored[4:6], options).judge
+    assert wordings_of(pooled)["prefer"].pool.source.width == 576
+    save(pooled, tmp_path / "real.judge.json")
+    again, new = load(tmp_path / "real.judge.json"), authored[6]
+    verdict = pooled(new)
+    assert verdict.status == "scored"
+    assert pooled(new.swapped()).distribution == verdict.swapped().distribution
+    assert again(new).distribution == verdict.distribution != judge(new).distribution
