@@ -1,5 +1,6 @@
 """The prompt method `nearest`: demos with people's labels, chosen for each case, saved in the judge file."""
 
+import json
 from importlib.resources import files
 
 import dspy
@@ -9,7 +10,6 @@ from prompt_world import cases, plain, world
 
 from dicast.data import Case, Verdict, read_cases
 from dicast.errors import DeclarationError
-from dicast.evidence.source import parse
 from dicast.judging import build
 from dicast.judging.judge import Judge, present
 from dicast.judging.judge_file import load, read, save
@@ -82,6 +82,8 @@ def test_a_judge_file_holds_the_pool_and_asks_the_very_same(tmp_path):
     judge = search().judge
     path = tmp_path / "mine.judge.json"
     save(judge, path)
+    assert (tmp_path / "mine.judge.safetensors").stat().st_size > 16 * 2 * 36 * 2  # 16 demos of two texts, float16
+    assert '"data"' not in path.read_text()
     again = load(path)
     assert digest_of(wordings_of(again)) == digest_of(wordings_of(judge))
     new = cases("new", 4)
@@ -92,6 +94,15 @@ def test_a_wording_without_a_pool_is_written_as_before():
     wording = Wording(instructions="judge")
     assert wording.model_dump() == {"instructions": "judge", "demos": ()}
     assert "nearest" not in str(plain().dump_state())
+
+
+def test_a_checkpoint_holds_the_wording_with_its_pool():
+    wordings = wordings_of(search().judge)
+    content = json.loads(json.dumps({path: wording.model_dump(mode="json") for path, wording in wordings.items()}))
+    again = {path: Wording.model_validate(wording) for path, wording in content.items()}
+    assert digest_of(again) == digest_of(wordings)
+    assert again["prefer"].pool == wordings["prefer"].pool
+    assert (again["prefer"].shown_demos, again["grade"].shown_demos) == (2, 0)
 
 
 def test_half_of_the_demos_is_tried_too():
@@ -143,10 +154,10 @@ def test_show_and_the_judge_file_say_what_is_shown(tmp_path):
 
 
 @pytest.mark.model
+@pytest.mark.slow
 def test_a_real_model_reads_what_is_near_and_its_judge_file_judges_the_same(small_model, tmp_path, monkeypatch):
-    sources = parse("state", small_model)
-    monkeypatch.setattr(Judge, "sources", lambda judge: sources)
-    judge = build("direct", grading="pairwise").bind(small_model)
+    monkeypatch.undo()  # the sources are the judge's, not the letters
+    judge = build("direct", grading="pairwise", evidence="state").bind(small_model)
     authored = [case for case in read_cases(str(files("dicast.catalog.sets") / "authored.jsonl")) if case.is_pair]
     authored = sorted((case for case in authored if case.label.winner in "ab"), key=lambda case: len(str(case)))
     options = PromptOptions(method="nearest", workers=1, demos=1, trials=1, objective="log-loss")
