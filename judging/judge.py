@@ -136,6 +136,7 @@ class Judge(StagedModule):
         if is_estimate():
             charge_estimate(self.evidence_text, case)
             return self.assess(case)
+        self.check_evidence()
         asks: list[Callable[[Case], Any]] = [self.read_vectors, self.assess]
         vectors, verdict = concurrently(lambda ask: ask(case), asks)
         return self.decide(case, verdict, vectors)
@@ -161,8 +162,7 @@ class Judge(StagedModule):
         if vectors:
             verdict = with_scalars(verdict, vectors)
         if self.head is not None:
-            if self.head.blocks:
-                notes = check_blocks(f"judge {self.name!r}", self.head, self.sources())
+            if notes := self.check_evidence():
                 verdict = verdict.model_copy(update={"notes": tuple(dict.fromkeys([*verdict.notes, *notes]))})
             verdict = self.head(case, verdict, vectors)
         if self.threshold is not None and (verdict.certainty is None or verdict.certainty < self.threshold):
@@ -186,6 +186,16 @@ class Judge(StagedModule):
         seats = self.seats()
         named, others = self.evidence_seats, [seat for seat in seats if not seat.is_fixed]
         return open_sources(f"judge {self.name!r}", self.evidence_text, named, others)
+
+    def check_evidence(self) -> list[str]:
+        """Whether what is read is what the head was fitted to: notes on what is not quite the same.
+
+        Raises:
+            DeclarationError: a source of the head is not read, or of other weights, another layer, layout or width.
+        """
+        if self.head is None or not self.head.blocks:
+            return []
+        return check_blocks(f"judge {self.name!r}", self.head, self.sources())
 
     def read_vectors(self, case: Case) -> dict[str, Vectors]:
         """What the sources say of a case, float32 (candidates, width), by the source's name.

@@ -135,6 +135,15 @@ def test_another_layer_or_other_weights_than_the_heads_are_refused_in_words(read
         unread(PAIR)
 
 
+def test_nothing_is_read_where_the_evidence_is_not_the_heads(readers: Readers) -> None:
+    judge = probe(pair_head(probe()))
+    readers.options = {"digest": "f" * 64}
+    judge.bind("local/qwen2.5-coder-1.5b")
+    with pytest.raises(DeclarationError, match="Judge with the model of the head"):
+        judge(PAIR)
+    assert not any(reader.requests for reader in readers.opened.values())
+
+
 def test_another_engine_of_the_same_weights_is_noted(readers: Readers) -> None:
     judge = probe()
     source = judge.sources()[0].spec.model_copy(update={"engine": "transformers"})
