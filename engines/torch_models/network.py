@@ -121,8 +121,8 @@ class Network:
             return 1 << 20
         heads = getattr(self.config, "num_key_value_heads", None) or self.config.num_attention_heads
         width = getattr(self.config, "head_dim", None) or self.width // self.config.num_attention_heads
-        size = 2 * self.depth * heads * width * self.torch.finfo(self.model.dtype).bits // 8
-        return max(1, int(self.torch.cuda.mem_get_info()[0]) // 2 // size)
+        size: int = 2 * self.depth * heads * width * self.torch.finfo(self.model.dtype).bits // 8
+        return int(max(1, self.torch.cuda.mem_get_info()[0] // 2 // size))
 
     @property
     def shares_prefixes(self) -> bool:
