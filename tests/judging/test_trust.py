@@ -226,7 +226,10 @@ def test_trust_is_true_or_false(word):
         dicast.judge("far.judge.json", trust=word)
 
 
-@pytest.mark.parametrize("line", [f"space: {{model: [{FAR}]}}", f"prompts: gepa\nprompt_lm: {FAR}"])
+@pytest.mark.parametrize(
+    "line",
+    [f"space: {{model: [{FAR}]}}", f"prompts: gepa\nprompt_lm: {FAR}", f"criteria: learn\ncriteria_lm: {FAR}"],
+)
 def test_an_address_that_only_a_recipe_file_names_needs_trust(line, monkeypatch):
     Path("steps.yaml").write_text(line + "\n")
     with pytest.raises(ModelError, match=r"recipe steps.yaml: texts would go to judge.example:8000, which only this"):
