@@ -96,6 +96,8 @@ def block_fits(
     fold: Codes,
     sources: Mapping[str, SourceSpec],
     vectors: Sequence[Mapping[str, Vectors]],
+    *,
+    neighbours: bool = False,
 ) -> list[BlockFit]:
     """The fits of every source to n labelled cases.
 
@@ -105,6 +107,7 @@ def block_fits(
         fold: (n,).
         sources: by name.
         vectors: one mapping a case, (candidates, width) by name of the source.
+        neighbours: votes of the nearest cases beside the probe.
 
     Raises:
         DeclarationError: a case of which a source was not read.
@@ -115,7 +118,7 @@ def block_fits(
         stacked, counts = padded(read), np.array([len(rows) for rows in read])
         exists = np.arange(stacked.shape[1]) < counts[:, None]
         fits.append(LinearFit(name, spec, CrossFittedProbe(_probe_task(task, stacked, exists), stacked, exists, fold)))
-        if spec.width > 1:
+        if neighbours and spec.width > 1:
             targets = [tuple(row[:count]) for row, count in zip(_by_candidate(task), counts.tolist(), strict=True)]
             votes = "neighbours" if len(sources) == 1 else f"neighbours {name}"
             fits.append(NeighboursFit(votes, name, spec, NeighbourFit(cases, read, targets), fold))

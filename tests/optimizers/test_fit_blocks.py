@@ -52,10 +52,12 @@ WORLDS: dict[str, Callable[[], tuple[list[Case], list[Verdict]]]] = {
 }
 
 
-def planted(world: str, signal: float = 1.0) -> tuple[list[Case], list[Verdict], Vectors, HeadFit]:
+def planted(
+    world: str, signal: float = 1.0, *, neighbours: bool = False
+) -> tuple[list[Case], list[Verdict], Vectors, HeadFit]:
     cases, verdicts = WORLDS[world]()
     vectors = states(cases, 7, signal=signal)
-    return cases, verdicts, vectors, fit(cases, verdicts, sources=SOURCES, vectors=vectors)
+    return cases, verdicts, vectors, fit(cases, verdicts, sources=SOURCES, vectors=vectors, neighbours=neighbours)
 
 
 @pytest.mark.parametrize("world", WORLDS)
@@ -73,10 +75,11 @@ def test_planted_evidence_is_weighed_and_its_worth_is_shown(world: str) -> None:
     assert {c.name: c.loss for c in again.candidates}.items() <= {c.name: c.loss for c in fitted.candidates}.items()
 
 
+@pytest.mark.parametrize("neighbours", [False, True])
 @pytest.mark.parametrize("world", WORLDS)
-def test_the_head_alone_gives_the_crossfitted_verdicts(world: str) -> None:
+def test_the_head_alone_gives_the_crossfitted_verdicts(world: str, neighbours: bool) -> None:
     """From JSON and the vectors, without the fit."""
-    cases, verdicts, vectors, fitted = planted(world, signal=2.0)
+    cases, verdicts, vectors, fitted = planted(world, signal=2.0, neighbours=neighbours)
     adapter: TypeAdapter[Any] = TypeAdapter(Head)
     for head, case, verdict, read, judged in zip(
         fitted.without, cases, verdicts, vectors, fitted.crossfitted, strict=True
@@ -86,13 +89,13 @@ def test_the_head_alone_gives_the_crossfitted_verdicts(world: str) -> None:
 
 def test_a_case_is_judged_out_of_fold_without_its_label(monkeypatch: pytest.MonkeyPatch) -> None:
     """The label of a case moves neither the blocks nor the weights of its own cross-fitted head."""
-    cases, verdicts, vectors, fitted = planted("pairs", signal=2.0)
+    cases, verdicts, vectors, fitted = planted("pairs", signal=2.0, neighbours=True)
     fold = folds_of(cases, 5, 0)
     monkeypatch.setattr(fit_module, "_folds", lambda *_: fold)  # else dealt anew, as they balance the labels
     place = next(index for index, case in enumerate(cases) if case.label == Winner(value="a"))
     changed = list(cases)
     changed[place] = cases[place].model_copy(update={"label": Winner(value="b")})
-    other = fit(changed, verdicts, sources=SOURCES, vectors=vectors)
+    other = fit(changed, verdicts, sources=SOURCES, vectors=vectors, neighbours=True)
     assert other.crossfitted[place] == fitted.crossfitted[place]
     assert other.head != fitted.head
 
