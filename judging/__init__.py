@@ -1,5 +1,6 @@
 """The framework for judges: what the programs of dicast, and judges of other packages, are built from."""
 
+from ..data.profile_text import profile_text
 from ..engines.parallel import concurrently
 from ..signatures.scales import ReadAs
 from .aggregate import aggregate_findings
@@ -18,7 +19,6 @@ from .judge import (
     in_case_order,
     orders,
     present,
-    profile_text,
     request_text,
     shown_profile,
     shuffled_orders,

@@ -9,7 +9,7 @@ the ends, stays.
 import math
 from copy import deepcopy
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import dspy
 
@@ -32,7 +32,7 @@ def turned(signature: type[dspy.Signature], output: str) -> type[dspy.Signature]
     """
     field = signature.output_fields[output]
     names = next((mark.names for mark in field.metadata if isinstance(mark, ReadAs)), ())
-    levels = getattr(field.annotation, "__args__", ())
+    levels: tuple[Any, ...] = get_args(field.annotation)
     if not names or len(names) != len(levels):
         raise DeclarationError(f"scale=both: the output {output!r} has no name for each of its levels. Use scale=up.")
     ends = f"{levels[0]} ({names[0]}) to {levels[-1]} ({names[-1]})"

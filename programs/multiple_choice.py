@@ -99,7 +99,7 @@ class Choose(FittedJudge):
             )
         readings = self._readings(case)
         if len(readings) == 1 and self.rotations.value == "one":
-            shares = readings[0].shares
+            shares = list(readings[0].shares)
         else:
             shares = softmax(self._model(case).outlook([reading.logarithms for reading in readings]).means)
         coverage = min((read.coverage for read in readings if read.coverage is not None), default=None)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from ..data import Case, Finding, Reviewer, Verdict
+from ..data.profile_text import profile_text
 from ..data.profiles import by_aspect, capped, count_words, history, without_comments
 from ..data.rows import Scale, parse_scale
 from ..data.task_descriptions import OVERALL, task
@@ -21,7 +22,7 @@ from ..errors import DeclarationError
 from ..judging.delimiters import constant
 from ..judging.evidence import ScoreReading, rescaled, side_by_side
 from ..judging.hparam import HParam
-from ..judging.judge import Judge, aspect_text, fenced, in_case_order, orders, present, profile_text, verdict_of
+from ..judging.judge import Judge, aspect_text, fenced, in_case_order, orders, present, verdict_of
 from ..judging.question import READOUTS, Answer, Question
 from ..judging.reading_floor import min_mass_parameter
 from ..judging.registry import register

@@ -140,7 +140,7 @@ def _rewritten(correction: Correction) -> str:
 
 def _profile(profile: Profile) -> tuple[str, str]:
     """The kind of the profile, and its text in the prompt."""
-    from ...judging.judge import profile_text
+    from ...data.profile_text import profile_text
 
     if isinstance(profile, Reviewer):
         lo, hi = profile.scale
