@@ -9,8 +9,9 @@ is judged on the same halves. A figure is of every case's mean over the dealings
 three labels for pairs, accuracy for choices, Spearman by aspect for texts. Intervals and differences leave out whole
 groups (`stats.bootstrap`); all rivals are printed, whatever they reach.
 
-`--prompts gepa,miprov2,simba` runs DSPy's optimizers on the first dealing, `--external NAME=FILE.jsonl` adds the verdicts
-that another tool gave on the first dealing (`{"id": ..., "winner": ...}`), whose parts `--write-split FOLDER` writes.
+`--prompts gepa,miprov2,simba` runs DSPy's optimizers on the first dealing, `--external NAME=FILE.jsonl` adds the
+verdicts that another tool gave on the first dealing (`{"id": ..., "winner": ...}`), whose parts `--write-split FOLDER`
+writes.
 """
 
 import argparse

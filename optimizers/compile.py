@@ -23,7 +23,7 @@ from .checkpoints import CERTIFICATE, GROUPS, SPENT, Checkpoints
 from .compile_folder import HEAD, LOOKS, read_json
 from .cost_account import CostAccount
 from .criteria.learn import check_criteria
-from .evidence import Evidence, Interrupted, ProgressCallbacks, identity, with_head, without_head
+from .evidence import Evidence, Interrupted, ProgressCallbacks, fit_head, identity, with_head, without_head
 from .fingerprints import case_fingerprints, digest, digest_of
 from .head.fit import TooFewVerdicts, fit
 from .head.head_labels import HeadLabels
@@ -143,6 +143,7 @@ class Compiler:
             recipe.criteria != "none"
             or recipe.prompts != "none"
             or space is not None
+            or bool(judge.evidence_text)  # certificates out of fold were never tried with heads of many columns
             or any(demonstrated(judge, case) for case in self.cases)
         )
         self.certify = CertifyStep(recipe, self.parts, self._certifiable, searched, self.checkpoints, self.progress)
@@ -226,7 +227,7 @@ class Compiler:
         def fitted() -> dict[str, Any]:
             usable = [pair for pair in zip(learn, evidence, strict=True) if not demonstrated(judge, pair[0])]
             cases, verdicts = [case for case, _ in usable], [verdict for _, verdict in usable]
-            result = fit(cases, verdicts, seed=self.recipe.seed, length=self.recipe.length)
+            result = fit_head(judge, cases, verdicts, seed=self.recipe.seed, length=self.recipe.length)
             candidates = [candidate.model_dump() for candidate in result.candidates]
             labels = result.labels.model_copy(update={"searched": result.labels.n if searched else 0})
             return {

@@ -18,15 +18,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..data import Case, Judged
+from ..data import Case, Judged, Verdict
 from ..engines.batch import RETRIED, RunFolder, run_cases
 from ..errors import ExecutionError, Infrastructure, Internal, Unreadable
+from ..judging.block_base import Vectors
 from ..judging.heads import Head
 from ..judging.judge import Judge
 from ..judging.judge_record import to_record
 from ..paths import private_folder
 from .cost_account import CostAccount
 from .fingerprints import digest
+from .head.fit import FOLDS, HeadFit, fit
 
 OnVerdict = Callable[[Judged], None]
 PASSING = frozenset({"infrastructure", "budget"})  # reasons that say nothing of the judge
@@ -159,7 +161,34 @@ class Evidence:
         verdicts = self.of(judge, cases, part)
         if judge.head is None:
             return verdicts
-        return [Judged.of(case, judge.head(case, judged)) for case, judged in zip(cases, verdicts, strict=True)]
+        vectors = vectors_of(judge, cases, verdicts) or [None] * len(cases)
+        return [
+            Judged.of(case, judge.head(case, judged, read))
+            for case, judged, read in zip(cases, verdicts, vectors, strict=True)
+        ]
+
+
+def vectors_of(
+    judge: Judge, cases: Sequence[Case], verdicts: Sequence[Verdict]
+) -> list[Mapping[str, Vectors]] | None:
+    """What the judge's sources of evidence give of each case, (candidates, width) by name; nothing of a case without a
+    verdict. None for a judge without sources. They were read, and stored, when the case was judged."""
+    if not judge.sources():
+        return None
+    return [
+        judge.read_vectors(case) if verdict.status != "unscored" else {}
+        for case, verdict in zip(cases, verdicts, strict=True)
+    ]
+
+
+def fit_head(
+    judge: Judge, cases: Sequence[Case], verdicts: Sequence[Verdict], *, seed: int, folds: int = FOLDS, length: bool = False
+) -> HeadFit:
+    """The head of the judge's verdicts and of its sources of evidence; see `head.fit.fit`."""
+    sources = [source for source in judge.sources() if source.width > 1]  # single numbers are in the verdicts
+    specs = {source.name: source.spec for source in sources}
+    vectors = vectors_of(judge, cases, verdicts) if sources else None
+    return fit(cases, verdicts, seed=seed, folds=folds, length=length, sources=specs, vectors=vectors)
 
 
 def record(

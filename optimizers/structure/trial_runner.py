@@ -11,8 +11,7 @@ from ...errors import DeclarationError, Internal, ModelError, RunError, Unreadab
 from ...evaluation.run_arrays import run_arrays
 from ...judging.judge import Judge
 from ..cost_account import CostUnit, cost_per_verdict
-from ..evidence import identity
-from ..head.fit import fit
+from ..evidence import fit_head, identity
 from ..objective import Objective
 from .pareto import ParetoPoint, StructureTrial
 from .racing import Interim, RacingSchedule, RacingTest, is_beaten
@@ -150,7 +149,7 @@ class TrialRunner:
         judged: list[Judged] = []
         for part in self.schedule.slices:
             judged += self._verdicts(candidate, part)
-            interims.append(self._interim(judged))
+            interims.append(self._interim(candidate, judged))
             rival = self._rival(before, interims)
             if rival is not None and self._loses(interims, rival):
                 return rival
@@ -166,9 +165,9 @@ class TrialRunner:
             raise KeyboardInterrupt
         return [verdicts[case.id] for case in part]
 
-    def _interim(self, judged: Sequence[Judged]) -> Interim:
+    def _interim(self, candidate: Judge, judged: Sequence[Judged]) -> Interim:
         cases = [case for part in self.schedule.slices for case in part][: len(judged)]
-        run = run_arrays(map(Judged.of, cases, self._fitted(cases, judged)))
+        run = run_arrays(map(Judged.of, cases, self._fitted(candidate, cases, judged)))
         value = self.objective.value(run) if run.n else math.nan
         costs = run_arrays(judged)
         return Interim(
@@ -181,14 +180,14 @@ class TrialRunner:
             seconds=known(cost_per_verdict(costs, "seconds")),
         )
 
-    def _fitted(self, cases: Sequence[Case], judged: Sequence[Judged]) -> Sequence[Verdict]:
+    def _fitted(self, candidate: Judge, cases: Sequence[Case], judged: Sequence[Judged]) -> Sequence[Verdict]:
         """The verdicts by a cross-fitted head; none if an early slice has too few labels for a head."""
         if not self.fit_head:
             return judged
         if len(cases) == len(self.schedule.units):
-            return fit(cases, judged, seed=self.seed).crossfitted
+            return fit_head(candidate, cases, judged, seed=self.seed).crossfitted
         try:
-            return fit(cases, judged, seed=self.seed, folds=EARLY_FOLDS).crossfitted
+            return fit_head(candidate, cases, judged, seed=self.seed, folds=EARLY_FOLDS).crossfitted
         except DeclarationError:
             return []
 
