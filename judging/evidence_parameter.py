@@ -4,6 +4,7 @@ from typing import Any
 
 from ..errors import DeclarationError
 from ..evidence.source import parse_items
+from .evidence_offers import searched_evidence
 from .hparam import HParam
 
 GRADINGS = ("pairwise", "single", "both")  # values of another parameter, which `direct` once called evidence
@@ -18,7 +19,7 @@ class EvidenceParameter(HParam):
     """
 
     def __init__(self, value: str = "", *, implied: bool = True) -> None:
-        super().__init__(value, implied=implied)
+        super().__init__(value, search=searched_evidence if implied else (), implied=implied)
 
     def _checked(self, value: Any) -> Any:
         text = super()._checked(value)

@@ -168,9 +168,7 @@ class Evidence:
         ]
 
 
-def vectors_of(
-    judge: Judge, cases: Sequence[Case], verdicts: Sequence[Verdict]
-) -> list[Mapping[str, Vectors]] | None:
+def vectors_of(judge: Judge, cases: Sequence[Case], verdicts: Sequence[Verdict]) -> list[Mapping[str, Vectors]] | None:
     """What the judge's sources of evidence give of each case, (candidates, width) by name; nothing of a case without a
     verdict. None for a judge without sources. They were read, and stored, when the case was judged."""
     if not judge.sources():
@@ -182,7 +180,13 @@ def vectors_of(
 
 
 def fit_head(
-    judge: Judge, cases: Sequence[Case], verdicts: Sequence[Verdict], *, seed: int, folds: int = FOLDS, length: bool = False
+    judge: Judge,
+    cases: Sequence[Case],
+    verdicts: Sequence[Verdict],
+    *,
+    seed: int,
+    folds: int = FOLDS,
+    length: bool = False,
 ) -> HeadFit:
     """The head of the judge's verdicts and of its sources of evidence; see `head.fit.fit`."""
     sources = [source for source in judge.sources() if source.width > 1]  # single numbers are in the verdicts

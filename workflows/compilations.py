@@ -11,6 +11,7 @@ from ..engines.models import withholding_keys
 from ..engines.pace import paced
 from ..errors import BudgetSpent, DeclarationError, RunError
 from ..judging import Judge, build
+from ..judging.evidence_offers import offered_evidence
 from ..judging.judge_file import read
 from ..judging.registry import JUDGE_SUFFIX
 from ..judging.trust import admitted, remember_address
@@ -120,6 +121,7 @@ def compile(
     if must_resume and not is_compilation(folder):
         raise RunError(f"--resume: {folder} holds no compilation. Leave --resume out to start one.")
     built, stop = spec.build(), stop or threading.Event()
+    built = with_best_evidence(built, spec, chosen, progress)
     admit_models(built, trust=trust, progress=progress)
     workers = workers_of(built, workers)
     pace = pace_of(workers, timeout, in_flight, stop, progress, built)
@@ -167,7 +169,8 @@ def _baseline(baseline: Baseline | None, judge: Judge) -> Judge | None:
     if baseline is None:
         return None
     built, seats = build(baseline.judge, **baseline.set), judge.seats()
-    same = (built.name, built.settings()) == (judge.name, judge.settings())
+    of_judge = {name: value for name, value in judge.settings().items() if name != "evidence"}  # only a head reads it
+    same = (built.name, built.settings()) == (judge.name, of_judge)
     if same or (built.seats() and not seats):
         return None
     if not has_models(built):
@@ -176,6 +179,24 @@ def _baseline(baseline: Baseline | None, judge: Judge) -> Judge | None:
                 seat.use_model_of(seats[0])
     built.name = baseline.title
     return built
+
+
+def with_best_evidence(judge: Judge, spec: JudgeSpec, chosen: Recipe, progress: Progress) -> Judge:
+    """A copy that reads what its model gives here, where nobody chose its evidence; a judge file's stays as it is."""
+    parameter = judge.hparams().get("evidence")
+    if parameter is None or parameter.is_set or spec.name.endswith(JUDGE_SUFFIX):
+        return judge
+    if "evidence" in chosen.space or not chosen.head:
+        return judge
+    offer = offered_evidence(judge)
+    for hint in offer.hints:
+        progress.step("evidence", hint)
+    if not offer.evidence or judge.evidence_text:
+        return judge
+    reading: Judge = judge.deepcopy()
+    reading.set(evidence=offer.evidence)
+    progress.step("evidence", f"{offer.evidence}, beside the judge's answers; --set evidence= leaves it out")
+    return reading
 
 
 def _other_models(chosen: Recipe) -> list[str]:
