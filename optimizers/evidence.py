@@ -28,7 +28,7 @@ from ..judging.judge_record import to_record
 from ..paths import private_folder
 from .cost_account import CostAccount
 from .fingerprints import digest
-from .head.fit import FOLDS, HeadFit, fit
+from .head.fit import HeadFit, fit
 
 OnVerdict = Callable[[Judged], None]
 PASSING = frozenset({"infrastructure", "budget"})  # reasons that say nothing of the judge
