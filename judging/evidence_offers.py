@@ -48,10 +48,8 @@ def offered_evidence(judge: "Judge") -> EvidenceOffer:
     if provider == "local":
         return EvidenceOffer("", (f"Hidden states of the judge's model need the extra local. {install_hint('local')}",))
     if gguf and find_spec("xllamacpp") is not None:
-        return EvidenceOffer(
-            "", (f"Hidden states of a local model can be read beside: --set evidence=state={EXAMPLE}",)
-        )
-    return EvidenceOffer("", (f"With the extra local, hidden states can be read beside. {install_hint('local')}",))
+        return EvidenceOffer("", (f"Hidden states of a local model can be read: --set evidence=state={EXAMPLE}",))
+    return EvidenceOffer("", (f"With the extra local, hidden states can be read. {install_hint('local')}",))
 
 
 def searched_evidence(judge: "Judge") -> tuple[str, ...]:

@@ -185,7 +185,7 @@ def fit_head(
     verdicts: Sequence[Verdict],
     *,
     seed: int,
-    folds: int = FOLDS,
+    folds: int = 5,
     length: bool = False,
 ) -> HeadFit:
     """The head of the judge's verdicts and of its sources of evidence; see `head.fit.fit`."""
