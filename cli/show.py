@@ -170,6 +170,10 @@ def _short_form(name: str, value: Any) -> Any:
 
         labels = HeadLabels.model_validate(value)
         return "; ".join(filter(None, [f"fitted to {cases_text(labels.n)}", labels.sentence]))
+    if name == "evidence" and isinstance(value, list):
+        from ..optimizers.head.worth import EvidenceWorth
+
+        return {worth.name: worth.sentence for worth in map(EvidenceWorth.model_validate, value)}
     if name == "looks" and isinstance(value, list):
         from ..optimizers.looks import read_looks
 

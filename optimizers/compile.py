@@ -27,6 +27,7 @@ from .evidence import Evidence, Interrupted, ProgressCallbacks, fit_head, identi
 from .fingerprints import case_fingerprints, digest, digest_of
 from .head.fit import TooFewVerdicts, fit
 from .head.head_labels import HeadLabels
+from .head.worth import EvidenceWorth
 from .looks import Look, Looks, look_at, note_look, read_looks
 from .objective import objective_for
 from .prompts.prompt_state import demonstrated
@@ -148,7 +149,9 @@ class Compiler:
         )
         self.certify = CertifyStep(recipe, self.parts, self._certifiable, searched, self.checkpoints, self.progress)
         self._best: Judge | None = None
-        self._labels: HeadLabels | None = None  # of the head that was fitted last, which is the compiled judge's
+        # Of the head that was fitted last, which is the compiled judge's.
+        self._labels: HeadLabels | None = None
+        self._worth: tuple[EvidenceWorth, ...] = ()
 
     def run(self) -> Compiled:
         """The compiled judge; steps that an earlier call finished are not repeated.
@@ -218,7 +221,7 @@ class Compiler:
             searched: whether its prompts were chosen on these cases. The head is fitted to them nevertheless, and its
                 record says so: there are no others, and fewer labels cost more than the choice (docs/compiling.md).
         """
-        self._labels = None
+        self._labels, self._worth = None, ()
         evidence = self.evidence.of(judge, learn, "learn")
         self._best = judge
         if not self.recipe.head:
@@ -230,8 +233,10 @@ class Compiler:
             result = fit_head(judge, cases, verdicts, seed=self.recipe.seed, length=self.recipe.length)
             candidates = [candidate.model_dump() for candidate in result.candidates]
             labels = result.labels.model_copy(update={"searched": result.labels.n if searched else 0})
+            worth = [worth.model_dump(mode="json") for worth in result.worth]
             return {
-                "head": result.head.model_dump(mode="json"), "labels": labels.model_dump(), "candidates": candidates
+                "head": result.head.model_dump(mode="json"), "labels": labels.model_dump(), "candidates": candidates,
+                **({"worth": worth} if worth else {}),
             }  # fmt: skip
 
         name = f"head-{digest(identity(judge))}"
@@ -243,8 +248,11 @@ class Compiler:
         with self.checkpoints.reading(name):
             head = HEAD.validate_python(content["head"])
             self._labels = HeadLabels.model_validate(content["labels"]) if "labels" in content else None
+            self._worth = tuple(map(EvidenceWorth.model_validate, content.get("worth", ())))
         sentence = self._labels.sentence if self._labels else ""
         self.progress.step("head", "; ".join(filter(None, [f"fitted to {head.n} cases: {head.fitted}", sentence])))
+        for worth in self._worth:
+            self.progress.step("evidence", worth.sentence)
         self._best = with_head(judge, head)
         return self._best
 
@@ -337,6 +345,8 @@ class Compiler:
         origin = {"parts": parts, "cases": case_fingerprints(self.cases, self.seen), "seed": self.recipe.seed}
         if self._labels is not None:
             origin["head"] = self._labels.model_dump()
+        if self._worth:
+            origin["evidence"] = [worth.model_dump() for worth in self._worth]
         if joined := read_json(self.checkpoints.folder / f"{GROUPS}.json").get("summary"):
             origin["joined"] = joined
         looks = read_looks(read_json(self.checkpoints.folder / f"{LOOKS}.json").get("looks"))

@@ -33,6 +33,7 @@ from .certify_step import Certifiable
 from .checkpoints import FORMAT, GROUPS, IDENTITY, SPENT, other_format
 from .cost_account import TotalCost
 from .head.head_labels import HeadLabels
+from .head.worth import EvidenceWorth
 from .prompts.candidate_selection import PromptTrial
 from .prompts.prompt_state import Wording
 from .result import Result
@@ -89,6 +90,7 @@ class HeadFile(BaseModel):
 
     head: Head = Field(description="the head")
     labels: HeadLabels | None = Field(default=None, description="what it was fitted to; None in earlier versions")
+    worth: tuple[EvidenceWorth, ...] = Field(default=(), description="of each source of evidence")
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,7 @@ class Compilation:
         spent: None if no account was kept.
         head: of the compiled judge; None if it has none.
         head_labels: what the head was fitted to; None without a head, and in folders of earlier versions.
+        worth: of each source of evidence beside the judge's answers; empty where none was read.
         joined: how many cases were joined before the split because they share texts, in words; "" if none.
         prompts, structure: None if the search was not requested, or had no budget.
         no_budget: the searches that were requested and not begun, because the test needed the rest of the budget.
@@ -112,6 +115,7 @@ class Compilation:
     spent: TotalCost | None = None
     head: Head | None = None
     head_labels: HeadLabels | None = None
+    worth: tuple[EvidenceWorth, ...] = ()
     joined: str = ""
     prompts: PromptSearch | None = None
     structure: StructureSearch | None = None
@@ -154,14 +158,16 @@ def read_compilation(folder: Path) -> Compilation:
     split = folder / "split.json"
     begun = {name for name, content in searches.items() if content.get("trials")}
     # The file of the structure search repeats two properties of the record for those who read the JSON.
-    structure = {name: searches["structure"].get(name) for name in StructureSearch.model_fields}
+    found = searches["structure"]
+    structure = {name: found[name] for name in StructureSearch.model_fields if name in found}
     return Compilation(
         identity=identity,
         result=result,
         parts={name: len(ids) for name, ids in _parsed(split, SplitFile, read_json(split)).root.items()},
         spent=_record(folder / SPENT, TotalCost),
         head=(head := _head(folder, judge_file)),
-        head_labels=_head_labels(folder, head),
+        head_labels=fitted.labels if (fitted := _head_file(folder, head)) else None,
+        worth=fitted.worth if fitted else (),
         joined=groups.summary if (groups := _record(folder / f"{GROUPS}.json", GroupsFile)) else "",
         prompts=_parsed(folder / "prompts.json", PromptSearch, searches["prompts"]) if "prompts" in begun else None,
         structure=_parsed(folder / "structure.json", StructureSearch, structure) if "structure" in begun else None,
@@ -190,10 +196,10 @@ def _head(folder: Path, judge_file: JudgeFile | None) -> Head | None:
     return _parsed(paths[0], HeadFile, read_json(paths[0])).head if len(paths) == 1 else None
 
 
-def _head_labels(folder: Path, head: Head | None) -> HeadLabels | None:
-    """What this head was fitted to."""
+def _head_file(folder: Path, head: Head | None) -> HeadFile | None:
+    """The file of this head."""
     files = (_parsed(path, HeadFile, read_json(path)) for path in sorted(folder.glob("head-*.json")))
-    return next((file.labels for file in files if head is not None and file.head == head), None)
+    return next((file for file in files if head is not None and file.head == head), None)
 
 
 def _record(path: Path, kind: type[Model]) -> Model | None:

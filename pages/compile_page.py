@@ -10,6 +10,7 @@ from .compile_headline import compile_answers, compile_headline, power_note
 from .compile_searches import no_budget, prompt_summary, structure_measure, structure_summary
 from .compile_tables import (
     aspects_grid,
+    evidence_grid,
     judges_grid,
     prompts_grid,
     recipe_grid,
@@ -142,6 +143,8 @@ def _sections(compilation: Compilation, *, with_charts: bool) -> Iterator[Sectio
     tried = Section("tried", "What was tried?", "Search")
     certificate = Section("certificate", "What is certified?", "Certificate")
     recipe = Section("recipe", "How was it compiled?", "Recipe", grids=[recipe_grid(compilation)])
+    if compilation.worth:
+        learnt.grids.append(evidence_grid(compilation.worth))
     if compilation.structure is not None:
         learnt.grids.append(settings_grid(compilation.structure))
         tried.words.append(structure_summary(compilation.structure, compilation))

@@ -5,6 +5,7 @@ from typing import Any
 
 from ..evaluation.results import Evaluation, Measure
 from ..optimizers.compile_folder import Compilation, PromptSearch
+from ..optimizers.head.worth import EvidenceWorth
 from ..optimizers.objective import title_of
 from ..optimizers.result import COMPILED, JudgeOnTest
 from ..optimizers.structure.pareto import StructureTrial
@@ -60,6 +61,27 @@ def aspects_grid(compilation: Compilation) -> TextTable:
         ("Aspect", "Uncompiled", "Compiled", "Difference", "p", "p (Holm)"),
         tuple(rows),
         "The figure of all texts is the mean over aspects. Whole groups are swapped in each test.",
+    )
+
+
+def evidence_grid(worth: Sequence[EvidenceWorth]) -> TextTable:
+    """What each source of evidence beside the judge's answers adds."""
+    rows = []
+    for row in worth:
+        interval = "" if row.low is None else f"{format_value(row.low)} to {format_value(row.high)}"
+        cells = (
+            TextCell(row.name, "" if row.used else "left out of the head"),
+            TextCell(format_value(row.without)),
+            TextCell(format_value(row.loss)),
+            TextCell(format_value(row.gain), interval),
+        )
+        rows.append(TextRow(cells, "" if row.used else "faint"))
+    return TextTable(
+        "Evidence beside the judge's answers",
+        ("Source", "Loss without it", "Loss with it", "Gain"),
+        tuple(rows),
+        "Losses on labels that neither the heads nor the choice among them saw, in nats (of scores: squared points); "
+        "intervals leave out whole groups. A head weighs a source if the best of all heads does.",
     )
 
 
