@@ -149,8 +149,9 @@ def search(
         raise DeclarationError(f"structure search: {trials} trials. Give 1 at least, or leave the search out.")
     schedule = racing_schedule(cases, race, seed=seed)
     runner = TrialRunner(
-        judge, Space.of(judge, space), OBJECTIVES.find(objective), schedule, run_judge, race, fit_head, cost, seed
-    )
+        judge, Space.of(judge, space), OBJECTIVES.find(objective), schedule, run_judge, race, fit_head, cost, seed,
+        timed="seconds" in (cost, *(per_verdict or ())),
+    )  # fmt: skip
     with only_writer(folder / LOCK, folder):
         study = Study(folder / JOURNAL, runner.space, runner.identity, two=cost is not None, seed=seed)
         ended = _run(runner, study, trials, on_trial)

@@ -30,6 +30,7 @@ class TrialRunner:
     Attributes:
         judge: before the search.
         cost: the second objective; None: there is none.
+        timed: whether seconds are measured; they differ from run to run, so that they are left out where nobody asks.
     """
 
     judge: Judge
@@ -41,6 +42,7 @@ class TrialRunner:
     fit_head: bool
     cost: CostUnit | None
     seed: int
+    timed: bool = False
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -177,7 +179,7 @@ class TrialRunner:
             units=self.schedule.contributions(run, self.objective.value_as_of(run)),
             calls=cost_per_verdict(costs, "calls"),
             tokens=known(cost_per_verdict(costs, "tokens")),
-            seconds=known(cost_per_verdict(costs, "seconds")),
+            seconds=known(cost_per_verdict(costs, "seconds")) if self.timed else None,
         )
 
     def _fitted(self, candidate: Judge, cases: Sequence[Case], judged: Sequence[Judged]) -> Sequence[Verdict]:
