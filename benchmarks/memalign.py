@@ -30,12 +30,12 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="judge only so many pairs")
     parser.add_argument("--width", type=int, default=1536, help="numbers of an embedding")
     parser.add_argument("--out", type=Path, required=True)
-    given = parser.parse_args()
-    done = _read(given.out) if given.out.exists() else []
-    judge = _aligned(_read(given.folder / "learn.jsonl")[: given.labels], given)
+    arguments = parser.parse_args()
+    done = _read(arguments.out) if arguments.out.exists() else []
+    judge = _aligned(_read(arguments.folder / "learn.jsonl")[: arguments.labels], arguments)
     seen = {line["id"] for line in done}
-    with given.out.open("a", encoding="utf-8") as file:
-        for case in _read(given.folder / "judge.jsonl")[: given.limit]:
+    with arguments.out.open("a", encoding="utf-8") as file:
+        for case in _read(arguments.folder / "judge.jsonl")[: arguments.limit]:
             if case["id"] in seen:
                 continue
             try:
@@ -48,7 +48,7 @@ def main() -> None:
             file.flush()
 
 
-def _aligned(cases: list[dict[str, Any]], given: argparse.Namespace) -> Any:
+def _aligned(cases: list[dict[str, Any]], arguments: argparse.Namespace) -> Any:
     """The judge, aligned with the labels of these cases."""
     import mlflow
     from mlflow.entities import AssessmentSource
@@ -57,7 +57,7 @@ def _aligned(cases: list[dict[str, Any]], given: argparse.Namespace) -> Any:
 
     mlflow.set_tracking_uri(f"sqlite:///{tempfile.mkdtemp()}/mlflow.db")
     mlflow.set_experiment("memalign")
-    model = f"openai:/{given.model}"
+    model = f"openai:/{arguments.model}"
     judge = make_judge(
         name="better", instructions=INSTRUCTIONS, model=model, feedback_value_type=Literal["a", "b", "tie"]
     )
@@ -73,7 +73,9 @@ def _aligned(cases: list[dict[str, Any]], given: argparse.Namespace) -> Any:
             source=AssessmentSource(source_type="HUMAN", source_id="people"),
         )
         traces.append(mlflow.get_trace(span.trace_id))
-    optimizer = MemAlignOptimizer(reflection_lm=model, embedding_model=model, embedding_dim=given.width, retrieval_k=3)
+    optimizer = MemAlignOptimizer(
+        reflection_lm=model, embedding_model=model, embedding_dim=arguments.width, retrieval_k=3
+    )
     return judge.align(traces, optimizer)
 
 

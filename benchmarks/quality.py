@@ -121,6 +121,7 @@ class Recorded:
     cases: list[Case]
     verdicts: dict[str, list[Verdict]]
     vectors: list[Vectors]
+    specs: dict[str, SourceSpec]
     tokens: dict[str, float]  # of a call, by judge
 
     @property
@@ -143,7 +144,8 @@ def recorded(name: str, chosen: Set, lm: str, folder: Path) -> Recorded:
     run = dicast.run(probe, cases, out=folder / f"{name}-probe")
     usage = run.evaluate().usage
     tokens["state"] = (usage.total_tokens or 0.0) / max(1, usage.calls + usage.cached)
-    return Recorded(cases, verdicts, [probe.read_vectors(case) for case in cases], tokens)
+    specs = {source.name: source.spec for source in probe.sources()}
+    return Recorded(cases, verdicts, [probe.read_vectors(case) for case in cases], specs, tokens)
 
 
 def restricted(case: Case, verdict: Verdict, rival: Rival) -> Verdict:
@@ -164,6 +166,7 @@ def judged(rival: Rival, data: Recorded, judge: str, learn: Sequence[int], rest:
     head = fit(
         [data.cases[index] for index in learn],
         [verdicts[index] for index in learn],
+        sources=data.specs if rival.sources else None,
         vectors=[data.vectors[index] for index in learn] if rival.sources else None,
     ).head
     return [head(data.cases[i], verdicts[i], data.vectors[i] if rival.sources else None) for i in rest]
@@ -263,7 +266,7 @@ def _figure(row: Row, data: Recorded, other: Row | None = None) -> Estimate:
     seen = np.flatnonzero(
         np.isfinite(row.values).any(axis=0) & (other is None or np.isfinite(other.values).any(axis=0))
     )
-    one, two = row.means, None if other is None else other.means
+    first, second = row.means, None if other is None else other.means
 
     def of(values: Floats, rows: NDArray[np.intp]) -> float:
         if np.isnan(people).all():
@@ -276,7 +279,7 @@ def _figure(row: Row, data: Recorded, other: Row | None = None) -> Estimate:
         return float(np.mean(figures)) if figures else 0.0
 
     def statistic(drawn: NDArray[np.intp]) -> float:
-        return of(one, seen[drawn]) - (0.0 if two is None else of(two, seen[drawn]))
+        return of(first, seen[drawn]) - (0.0 if second is None else of(second, seen[drawn]))
 
     return bootstrap(statistic, len(seen), data.groups[seen])
 
@@ -326,8 +329,9 @@ def _above(row: Row, longer: Row, data: Recorded) -> str:
     if row is longer:
         return ""
     above = sum(
-        _figure(replace(row, values=one[None]), data).value > _figure(replace(longer, values=other[None]), data).value
-        for one, other in zip(row.values, longer.values, strict=False)
+        _figure(replace(row, values=row_values[None]), data).value
+        > _figure(replace(longer, values=longer_values[None]), data).value
+        for row_values, longer_values in zip(row.values, longer.values, strict=False)
     )
     return f"{above} of {len(row.values)}"
 
@@ -346,20 +350,20 @@ def main() -> None:
     parser.add_argument("--prompts", default="", help="DSPy optimizers on the first dealing: gepa,miprov2,simba")
     parser.add_argument("--external", action="append", default=[], metavar="NAME=FILE", help="verdicts of another tool")
     parser.add_argument("--write-split", type=Path, help="write learn.jsonl and judge.jsonl of the first dealing here")
-    given = parser.parse_args()
-    for name in given.sets.split(","):
-        data = recorded(name, SETS[name], given.lm, given.folder)
-        if given.write_split:
-            given.write_split.mkdir(parents=True, exist_ok=True)
+    arguments = parser.parse_args()
+    for name in arguments.sets.split(","):
+        data = recorded(name, SETS[name], arguments.lm, arguments.folder)
+        if arguments.write_split:
+            arguments.write_split.mkdir(parents=True, exist_ok=True)
             for part, cases in split(data.cases, parts=HALVES, seed=1).items():
                 text = "".join(case.model_dump_json() + "\n" for case in cases)
-                (given.write_split / f"{part}.jsonl").write_text(text, encoding="utf-8")
-        external = {label: Path(file) for label, _, file in (item.partition("=") for item in given.external)}
-        rows = rows_of(data, SETS[name], given.splits, external)
-        if given.prompts:
-            rows += prompted(given.prompts.split(","), data, SETS[name], given.lm, given.folder)
+                (arguments.write_split / f"{part}.jsonl").write_text(text, encoding="utf-8")
+        external = {label: Path(file) for label, _, file in (item.partition("=") for item in arguments.external)}
+        rows = rows_of(data, SETS[name], arguments.splits, external)
+        if arguments.prompts:
+            rows += prompted(arguments.prompts.split(","), data, SETS[name], arguments.lm, arguments.folder)
         text = table(name, rows, data)
-        (given.folder / f"{name}.md").write_text(text, encoding="utf-8")
+        (arguments.folder / f"{name}.md").write_text(text, encoding="utf-8")
         print(text, flush=True)
 
 

@@ -158,8 +158,8 @@ def read_compilation(folder: Path) -> Compilation:
     split = folder / "split.json"
     begun = {name for name, content in searches.items() if content.get("trials")}
     # The file of the structure search repeats two properties of the record for those who read the JSON.
-    found = searches["structure"]
-    structure = {name: found[name] for name in StructureSearch.model_fields if name in found}
+    written = searches["structure"]
+    structure = {name: written[name] for name in StructureSearch.model_fields if name in written}
     return Compilation(
         identity=identity,
         result=result,
