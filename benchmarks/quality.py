@@ -27,7 +27,9 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
 import dicast
-from dicast.data import Case, Finding, Verdict, sample, split
+from dicast.data import Case, Finding, Verdict
+from dicast.data.split import sample, split
+from dicast.evidence.source_spec import SourceSpec
 from dicast.judging.aggregate import aggregate_findings
 from dicast.judging.judge import Judge
 from dicast.optimizers.head.fit import TooFewVerdicts, fit
@@ -52,9 +54,9 @@ class Set:
 
 SETS = {
     "authored": Set(CaseSource("authored"), "direct"),
-    "pandalm": Set(CaseSource("pandalm"), "direct", extra=("questions",)),
+    "pandalm": Set(CaseSource("pandalm"), "direct"),
     "autoj": Set(CaseSource("autoj", max_chars=1500), "direct"),
-    "openmeva": Set(CaseSource("openmeva"), "direct", extra=("questions",)),
+    "openmeva": Set(CaseSource("openmeva"), "direct"),
     "summeval": Set(CaseSource("summeval"), "direct", groups=26),
     "prism": Set(CaseSource("prism"), "persona", groups=60),
     "prefeval-mcq": Set(CaseSource("prefeval-mcq"), "zero-shot", {"readout": "probability"}),
