@@ -138,7 +138,7 @@ def recorded(name: str, chosen: Set, lm: str, folder: Path) -> Recorded:
     verdicts, tokens = {}, {}
     for judge, settings in ((chosen.judge, dict(chosen.settings)), *((extra, {}) for extra in chosen.extra)):
         run = dicast.run(dicast.JudgeSpec(judge, lm, settings), cases, out=folder / f"{name}-{judge}")
-        by_id = {verdict.case_id: verdict for verdict in run.verdicts}
+        by_id = {verdict.case_id: verdict for verdict in run.verdicts()}
         verdicts[judge] = [by_id[case.id] for case in cases]
         usage = run.evaluate().usage
         tokens[judge] = (usage.total_tokens or 0.0) / max(1, usage.calls + usage.cached)
@@ -300,7 +300,7 @@ def prompted(methods: Sequence[str], data: Recorded, chosen: Set, lm: str, folde
         options = Recipe(prompts=method, demos=2, prompt_trials=6).prompt_options("accuracy", 1, Budget(minutes=20))
         judge = optimise_prompts(judge, train, select, options).judge
         run = dicast.run(judge, parts["judge"], out=folder / f"{method}-{data.cases[0].id}")
-        by_id = {verdict.case_id: verdict for verdict in run.verdicts}
+        by_id = {verdict.case_id: verdict for verdict in run.verdicts()}
         indices = [number[case.id] for case in parts["judge"]]
         row = _row(f"{method} (DSPy)", [(indices, [by_id[data.cases[i].id] for i in indices])], data.cases, 0)
         usage = run.evaluate().usage
