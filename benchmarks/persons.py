@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +52,10 @@ def persons(cases: Sequence[Case], which: str) -> list[str]:
     names = [person_of(case) or "" for case in cases]
     if which == "group":
         return names
-    return [digest(f"{name} {case.profile.model_dump_json()}") for name, case in zip(names, cases, strict=True)]
+    return [
+        digest(f"{name} {case.profile.model_dump_json() if case.profile else ''}")
+        for name, case in zip(names, cases, strict=True)
+    ]
 
 
 def lengths(cases: Sequence[Case]) -> Floats:
@@ -221,10 +225,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     pairs = [case for case in CaseSource(options.cases).cases() if case.is_pair and case.profile and case.label]
-    cases = [case for case in pairs if case.label and case.label.value in ("a", "b")]
+    cases = [case for case in pairs if case.label and case.label.winner in ("a", "b")]
     vectors = read_vectors(cases, options.vectors, options.lm, options.layer)
     if options.save:
-        np.savez_compressed(options.save, **{c.id: v.astype(np.float16) for c, v in zip(cases, vectors, strict=True)})
+        arrays: dict[str, Any] = {c.id: v.astype(np.float16) for c, v in zip(cases, vectors, strict=True)}
+        np.savez_compressed(options.save, **arrays)
     rows = replace(rows_of(cases, vectors, "logistic"), people=tuple(persons(cases, options.persons)))
     if options.simulate is not None:
         rows = simulated(rows, options.simulate, options.seed)

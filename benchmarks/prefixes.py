@@ -109,7 +109,7 @@ def measured(cases: list[Case], layout: str, *, in_turn: bool, lm: str) -> Count
                 count.computed += response.usage.input_tokens - (response.usage.cache_read_tokens or 0)
             return usage(response, wire, seconds)
 
-        transport._usage = noted
+        transport._usage = noted  # type: ignore[method-assign,assignment]
         LocalEngine.in_turn = in_turn
         started = time.process_time()
         dicast.run(build("direct", layout=layout), cases, out=Path(folder) / "run", lm=lm)

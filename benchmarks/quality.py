@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
 import dicast
-from dicast.data import Case, Finding, Verdict
+from dicast.data import Case, Finding, Scores, Verdict
 from dicast.data.split import sample, split
 from dicast.evidence.source_spec import SourceSpec
 from dicast.judging.aggregate import aggregate_findings
@@ -135,7 +135,8 @@ def recorded(name: str, chosen: Set, lm: str, folder: Path) -> Recorded:
     """Run the set's judges over it, or read their runs where they are done."""
     cases = list(sample(chosen.source.cases(), None, 1, limit_groups=chosen.groups))
     cases = [case for case in cases if case.label is not None]
-    verdicts, tokens = {}, {}
+    verdicts: dict[str, list[Verdict]] = {}
+    tokens: dict[str, float] = {}
     for judge, settings in ((chosen.judge, dict(chosen.settings)), *((extra, {}) for extra in chosen.extra)):
         run = dicast.run(dicast.JudgeSpec(judge, lm, settings), cases, out=folder / f"{name}-{judge}")
         by_id = {verdict.case_id: verdict for verdict in run.verdicts()}
@@ -206,7 +207,8 @@ class Row:
     def means(self) -> Floats:
         """(n,) means over the dealings in which the case was judged."""
         seen = np.isfinite(self.values)
-        return np.where(seen, self.values, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+        means: Floats = np.where(seen, self.values, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+        return means
 
 
 def rows_of(data: Recorded, chosen: Set, splits: int, external: Mapping[str, Path]) -> list[Row]:
@@ -229,14 +231,15 @@ def rows_of(data: Recorded, chosen: Set, splits: int, external: Mapping[str, Pat
         except TooFewVerdicts as error:
             print(f"{rival.name}: left out, {error}", flush=True)
             continue
-        row = _row(rival.name, verdicts, cases, column)
-        rows.append(replace(row, **_cost(rival, data, judge)))
+        calls, tokens = _cost(rival, data, judge)
+        row = replace(_row(rival.name, verdicts, cases, column), calls=calls, tokens=tokens)
+        rows.append(row)
         print(f"{rival.name}: {_figure(row, data).value:.3f}", flush=True)
     for name, file in external.items():
         lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
         indices = [number[line["id"]] for line in lines]
-        verdicts = [Verdict(case_id=line["id"], winner=line["winner"]) for line in lines]
-        rows.append(_row(name, [(indices, verdicts)], cases, column))
+        answers = [Verdict(case_id=line["id"], winner=line["winner"]) for line in lines]
+        rows.append(_row(name, [(indices, answers)], cases, column))
     return rows
 
 
@@ -250,7 +253,7 @@ def _row(
     return Row(name, values, 0.0, 0.0)
 
 
-def _cost(rival: Rival, data: Recorded, judge: str) -> dict[str, float]:
+def _cost(rival: Rival, data: Recorded, judge: str) -> tuple[float, float]:
     """Mean calls and tokens of a verdict: a finding in one order is a call, any other one for each candidate."""
     calls = 0.0
     for case, verdict in zip(data.cases, data.verdicts[judge], strict=True):
@@ -258,13 +261,13 @@ def _cost(rival: Rival, data: Recorded, judge: str) -> dict[str, float]:
         calls += sum(1 if finding.order else len(case.candidates) for finding in used)
     reads = sum(len(case.candidates) for case in data.cases) if rival.sources else 0
     n = len(data.cases)
-    return {"calls": (calls + reads) / n, "tokens": (calls * data.tokens[judge] + reads * data.tokens["state"]) / n}
+    return (calls + reads) / n, (calls * data.tokens[judge] + reads * data.tokens["state"]) / n
 
 
 def _figure(row: Row, data: Recorded, other: Row | None = None) -> Estimate:
     """The figure of a row with its interval, or its difference to another row's."""
     aspects = np.array([case.aspect or "" for case in data.cases])
-    people = np.array([case.label.values[0] if hasattr(case.label, "values") else math.nan for case in data.cases])
+    people = np.array([case.label.values[0] if isinstance(case.label, Scores) else math.nan for case in data.cases])
     seen = np.flatnonzero(
         np.isfinite(row.values).any(axis=0) & (other is None or np.isfinite(other.values).any(axis=0))
     )

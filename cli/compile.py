@@ -42,7 +42,7 @@ def _cost_units() -> tuple[str, ...]:
     return get_args(CostUnit)
 
 
-def _limits(_: click.Context, option: click.Parameter, text: str | None) -> dict[str, float] | None:
+def _limits(context: click.Context, option: click.Parameter, text: str | None) -> dict[str, float] | None:
     """`calls=2,seconds=1.5` as unit -> number."""
     if text is None:
         return None

@@ -161,7 +161,7 @@ class Evidence:
         verdicts = self.of(judge, cases, part)
         if judge.head is None:
             return verdicts
-        vectors = vectors_of(judge, cases, verdicts) or [None] * len(cases)
+        vectors: Sequence[Mapping[str, Vectors] | None] = vectors_of(judge, cases, verdicts) or [None] * len(cases)
         return [
             Judged.of(case, judge.head(case, judged, read))
             for case, judged, read in zip(cases, verdicts, vectors, strict=True)

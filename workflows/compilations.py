@@ -24,7 +24,7 @@ from ..paths import path_of, private_folder
 from .case_filters import default_refusals
 from .case_source import Cases, case_source, filtered_for
 from .interrupts import delayed_interrupt
-from .judge_spec import JudgeSpec, has_models, judge_spec
+from .judge_spec import BuiltJudge, JudgeSpec, has_models, judge_spec
 from .preflight import (
     admit_models,
     as_budget,
@@ -181,7 +181,7 @@ def _baseline(baseline: Baseline | None, judge: Judge) -> Judge | None:
     return built
 
 
-def with_best_evidence(judge: Judge, spec: JudgeSpec, chosen: Recipe, progress: Progress) -> Judge:
+def with_best_evidence(judge: Judge, spec: JudgeSpec | BuiltJudge, chosen: Recipe, progress: Progress) -> Judge:
     """A copy that reads what its model gives here, where nobody chose its evidence; a judge file's stays as it is."""
     parameter = judge.hparams().get("evidence")
     if parameter is None or parameter.is_set or spec.name.endswith(JUDGE_SUFFIX):

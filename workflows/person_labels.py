@@ -60,7 +60,7 @@ class PersonLabels:
         check_learns_people(judge, self.path)
         assert judge.head is not None
         blocks = learned_blocks(judge.head.blocks, self.cases, [judge.read_vectors(case) for case in self.cases])
-        copy = judge.deepcopy()
+        copy: Judge = judge.deepcopy()
         copy.head = judge.head.model_copy(update={"blocks": blocks})
         return copy
 

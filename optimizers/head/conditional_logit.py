@@ -37,6 +37,8 @@ class ChoiceEvidence:
         like: evidence of the same choices whose features these take; None: those that carry information.
     """
 
+    names: list[str]
+
     def __init__(
         self, cases: Sequence[Case], verdicts: Sequence[Verdict], *, length: bool, like: Self | None = None
     ) -> None:  # fmt: skip

@@ -230,8 +230,8 @@ def _worth(fits: CrossFits, groups: Sequence[str]) -> tuple[EvidenceWorth, ...]:
     for source in dict.fromkeys(sources.values()):
         has_it = np.array([any(sources[name] == source for name in plan.evidence) for plan in fits.plans])
         if has_it.any():  # constant evidence is in none
-            losses = (fits.nested_losses(flags) for flags in (has_it, ~has_it))
-            table.append(worth(source, *losses, groups, used=any(sources[name] == source for name in used)))
+            loss, without = fits.nested_losses(has_it), fits.nested_losses(~has_it)
+            table.append(worth(source, loss, without, groups, used=any(sources[name] == source for name in used)))
     return tuple(table)
 
 

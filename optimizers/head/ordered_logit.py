@@ -57,6 +57,8 @@ class PairEvidence:
         ties: whether any vote or label is a tie.
     """
 
+    names: list[str]
+
     def __init__(
         self, cases: Sequence[Case], verdicts: Sequence[Verdict], *, length: bool, like: Self | None = None
     ) -> None:  # fmt: skip

@@ -66,6 +66,7 @@ class TextEvidence:
     """
 
     targets: SoftLabels | None = None
+    names: list[str]
 
     def __init__(
         self, cases: Sequence[Case], verdicts: Sequence[Verdict], *, length: bool, like: Self | None = None

@@ -98,8 +98,10 @@ def test_no_odd_content_does_anything_but_be_read_or_refused(seed: int) -> None:
     fields = ["name", "ask", "answer", "about", "sign", "aspects", "source", "other"]
 
     def question() -> object:
-        chosen = {name: noise.choice(VALUES) for name in fields if noise.random() < 0.5}
-        return noise.choice([{"name": str(noise.random()), "ask": f"{noise.random()}?"} | chosen, noise.choice(VALUES)])
+        chosen: dict[str, object] = {name: noise.choice(VALUES) for name in fields if noise.random() < 0.5}
+        return noise.choice(
+            [{"name": str(noise.random()), "ask": f"{noise.random()}?", **chosen}, noise.choice(VALUES)]
+        )
 
     content = noise.choice([{"questions": [question() for _ in range(noise.randrange(4))]}, noise.choice(VALUES)])
     bank, message = None, ""

@@ -17,6 +17,7 @@ from dicast.judging.arrays import Array
 from dicast.judging.arrays_file import packed
 from dicast.judging.judge_file import fingerprint, load, read, save
 from dicast.judging.judge_summary import summarize_file
+from dicast.judging.linear_block import LinearBlock
 
 NAME, ARRAYS = "tone.judge.json", "tone.judge.safetensors"
 
@@ -67,7 +68,11 @@ def test_the_json_names_the_digest_and_holds_no_weights(readers: Readers, tmp_pa
     content = json.loads(path.read_text())
     assert content["arrays"] == sha256((tmp_path / ARRAYS).read_bytes()).hexdigest()
     name = content["judge"]["head"]["blocks"]["state"]["weights"]["tensor"]
-    weights = load(path).head.blocks["state"].weights.values
+    head = load(path).head
+    assert head is not None
+    block = head.blocks["state"]
+    assert isinstance(block, LinearBlock)
+    weights = block.weights.values
     np.testing.assert_array_equal(load_file(tmp_path / ARRAYS)[name], weights)
 
 

@@ -254,7 +254,7 @@ def test_after_an_unexpected_error_everything_is_asked_again():
 
         failures = 1
 
-        def decide(self, case: Case, verdict: Verdict) -> Verdict:
+        def decide(self, case: Case, verdict: Verdict, *rest: Any) -> Verdict:
             self.failures -= 1
             if self.failures >= 0:
                 raise KeyError("x")

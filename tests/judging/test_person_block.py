@@ -73,7 +73,9 @@ def test_an_unknown_person_is_judged_by_the_shared_weights_bit_for_bit(known: di
 def test_a_person_who_prefers_the_first_gets_higher_numbers_for_it_than_one_who_prefers_the_second() -> None:
     block = learned({"ann": "a", "bob": "b"})
     margins = {
-        name: sum(float(np.subtract(*block.measure(pair(n, name), vectors(n)))) for n in range(8))
+        name: sum(
+            block.measure(pair(n, name), vectors(n))[0] - block.measure(pair(n, name), vectors(n))[1] for n in range(8)
+        )
         for name in ("ann", "bob", "nobody")
     }
     assert margins["ann"] > margins["nobody"] > margins["bob"]
@@ -124,7 +126,9 @@ def test_a_reviewer_who_is_harsher_scores_lower() -> None:
         )
         for n in range(10)
     ]
-    read = [vectors(n, 1) * 0 + LINEAR.centre.values for n in range(10)]  # all texts read the same
+    centre = LINEAR.centre
+    assert centre is not None
+    read = [vectors(n, 1) * 0 + centre.values for n in range(10)]  # all texts read the same
     assert block.learn(cases, read).measure(cases[0], read[0])[0] == pytest.approx(-3 * 10 / 10.5)  # 10 / (10 + .5)
     assert block.measure(cases[0], read[0]) == (0.0,)
 
@@ -154,7 +158,9 @@ def test_a_head_without_weights_of_people_cannot_learn_a_person() -> None:
     with pytest.raises(DeclarationError, match="no weights of people"):
         learned_blocks({"state": LINEAR}, [pair(1)], [{"state": vectors(1)}])
     blocks = learned_blocks({"state": empty(), "other": LINEAR}, [pair(1)], [{"state": vectors(1)}])
-    assert len(blocks["state"].people) == 1
+    block = blocks["state"]
+    assert isinstance(block, PersonBlock)
+    assert len(block.people) == 1
     assert blocks["other"] is LINEAR
 
 
@@ -179,5 +185,7 @@ def test_a_head_judges_each_person_by_the_persons_weights() -> None:
     shares = []
     for name in ("ann", "bob", "nobody"):
         verdict = Verdict(case_id="3", winner="a", distribution={"a": 0.5, "b": 0.5})
-        shares.append(head(pair(3, name), verdict, {"state": vectors(3)}).distribution["a"])
+        distribution = head(pair(3, name), verdict, {"state": vectors(3)}).distribution
+        assert distribution is not None
+        shares.append(distribution["a"])
     assert shares[0] > shares[2] > shares[1]

@@ -31,7 +31,7 @@ def quality(case: Case) -> np.ndarray:
         return np.array(case.label.values)
     assert case.label is not None
     liked = {"a": (1.0, 0.0), "b": (0.0, 1.0), "tie": (0.5, 0.5)}.get(str(case.label.winner))
-    return np.eye(len(case.candidates))[case.label.winner] if liked is None else np.array(liked)
+    return np.eye(len(case.candidates))[int(case.label.winner)] if liked is None else np.array(liked)
 
 
 def states(cases: Sequence[Case], seed: int, *, signal: float = 1.0, source: str = "state") -> Vectors:

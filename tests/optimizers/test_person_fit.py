@@ -70,11 +70,16 @@ def test_a_head_gets_weights_of_people_only_where_they_pay(spread: float, kind: 
     before = PairHead(weights={"state": 1.0}, blocks={"state": linear})
     head, worth = with_people(before, cases(given), read)
     assert head.blocks["state"].kind == kind
-    assert worth["state"].pays is (kind == "person")
-    assert head.blocks["state"].weights == linear.weights
-    if isinstance(block := head.blocks["state"], PersonBlock):
+    of_state, block = worth["state"], head.blocks["state"]
+    assert of_state is not None
+    assert of_state.pays is (kind == "person")
+    assert isinstance(block, PersonBlock | LinearBlock)
+    assert block.weights == linear.weights
+    if isinstance(block, PersonBlock):
         known = cases(given)
-        margins = np.array([np.subtract(*block.measure(c, v["state"])) for c, v in zip(known, read, strict=True)])
+        margins = np.array(
+            [m[0] - m[1] for m in (block.measure(c, v["state"]) for c, v in zip(known, read, strict=True))]
+        )
         assert ((margins > 0) == (given.target > 0.5)).mean() > (
             (given.x.sum(axis=1) > 0) == (given.target > 0.5)
         ).mean()

@@ -70,7 +70,7 @@ def test_exchanged_rows_leave_the_weights_unchanged_bit_for_bit(shape: tuple[int
 def test_separable_rows_at_a_tiny_penalty_end_at_the_minimum() -> None:
     """Full Newton steps from 0 overshoot where rows are large; halved ones descend."""
     x, _, counts = world(30, 60)
-    x, target = 1e3 * x, (x[:, 0] > 0) * 1.0
+    x, target = 1e3 * x, (x[:, 0] > 0).astype(np.float64)
     (w,) = odd_logistic_path(x, target, counts, [1e-3])
     slope = (counts * (1 / (1 + np.exp(-x @ w)) - target)) @ x + 1e-3 * w
     assert np.abs(slope).max() < 1e-4

@@ -2,6 +2,7 @@
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from judges import PAIR, by_place, requests_of, run
@@ -54,7 +55,8 @@ def test_both_layouts_give_a_verdict_from_the_same_findings(readout: str) -> Non
     [("xy", ["ab", "ba"], "x ab y ba"), ("xy", ["ab"], "x ab y"), ("", ["ab", "ba"], "ab ba"), ("xyz", [], "x y z")],
 )
 def test_a_text_is_asked_just_before_the_pair_that_it_leads(texts: str, pairs: list[str], expected: str) -> None:
-    asks = alternating([partial(str, text) for text in texts], [partial(str, pair) for pair in pairs])
+    words: list[list[Any]] = [[partial(str, text) for text in texts], [partial(str, pair) for pair in pairs]]
+    asks = alternating(*words)
     assert " ".join(str(ask()) for ask in asks) == expected
 
 

@@ -4,6 +4,7 @@ import re
 
 import dspy
 import pytest
+from dspy.lm15 import Request
 
 from dicast.data import Case, Verdict
 from dicast.data.case import Candidate
@@ -11,7 +12,7 @@ from dicast.errors import DeclarationError
 from dicast.judging import build
 from dicast.judging.turned_scale import turned
 from dicast.signatures.direct import Grade, Prefer, SharedGrade
-from dicast.testing.scripted_lm import Answer, Request, ScriptedLM
+from dicast.testing.scripted_lm import Answer, ScriptedLM
 
 TRUTH = {"very poor": 1.0, "poor": 2.0, "fair": 4.0, "good": 2.0, "excellent": 1.0}
 TEXT = Case(id="t", query="Why?", candidates=[Candidate(text="So.")])

@@ -5,13 +5,14 @@ import random
 
 import dspy
 import pytest
+from dspy.lm15 import Request
 
 from dicast.data import Case, Verdict
 from dicast.data.case import Candidate
 from dicast.judging import build
 from dicast.judging.judge import FittedJudge
 from dicast.programs.multiple_choice import Choose
-from dicast.testing.scripted_lm import Answer, Request, ScriptedLM
+from dicast.testing.scripted_lm import Answer, ScriptedLM
 
 LIKED = {"A": 3.0, "B": 0.5, "C": 0.0, "D": -1.0}  # log-odds that this model gives to a letter, whatever it stands for
 
