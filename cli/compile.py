@@ -49,6 +49,8 @@ def _limits(context: click.Context, option: click.Parameter, text: str | None) -
     limits: dict[str, float] = {}
     for part in filter(None, map(str.strip, text.split(","))):
         unit, _, most = part.partition("=")
+        if unit in limits:
+            raise click.BadParameter(f"{unit!r} is there twice; keep one of them", param=option)
         try:
             limits[unit] = float(most)
         except ValueError:

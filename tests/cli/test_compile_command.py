@@ -315,3 +315,14 @@ def test_the_model_that_the_search_chose_is_saved(monkeypatch: pytest.MonkeyPatc
     words = ["compile", "answering", "--cases", "labels.jsonl", "--recipe", "recipe.yaml", "--lm", "openai/wrong"]
     assert run(words) == 0
     assert read("compiled/answering-labels/answering.judge.json").judge.lm == {"judge": "openai/right"}
+
+
+@pytest.mark.parametrize(
+    ("limits", "problem"),
+    [("calls=1,calls=2", "'calls' is there twice"), ("dollars=1", "write one of calls"), ("calls=nan", "over 0")],
+)
+def test_limits_of_a_verdict_that_say_nothing_are_refused(
+    capsys: pytest.CaptureFixture[str], limits: str, problem: str
+) -> None:
+    assert run(["compile", "known", "--cases", "labels.jsonl", "--per-verdict", limits]) == 3
+    assert problem in capsys.readouterr().err
