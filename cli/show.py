@@ -173,7 +173,7 @@ def _short_form(name: str, value: Any) -> Any:
     if name == "evidence" and isinstance(value, list):
         from ..optimizers.head.worth import EvidenceWorth
 
-        return {worth.name: worth.sentence for worth in map(EvidenceWorth.model_validate, value)}
+        return {worth.name: worth.sentence.partition(": ")[2] for worth in map(EvidenceWorth.model_validate, value)}
     if name == "looks" and isinstance(value, list):
         from ..optimizers.looks import read_looks
 
