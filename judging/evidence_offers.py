@@ -2,13 +2,10 @@
 
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 from ..engines.model_string import ModelString
 from ..errors import install_hint
-
-if TYPE_CHECKING:
-    from .judge import Judge
+from .module_base import StagedModule
 
 STATE = "state"
 EXAMPLE = "local/qwen2.5-coder-1.5b"
@@ -27,7 +24,7 @@ class EvidenceOffer:
     hints: tuple[str, ...] = ()
 
 
-def offered_evidence(judge: "Judge") -> EvidenceOffer:
+def offered_evidence(judge: StagedModule) -> EvidenceOffer:
     """The evidence that the judge's own model gives with the extras that are installed.
 
     Hidden states are read from `local/` and `transformers/` models; a model behind an address gives none, but a local
@@ -52,7 +49,7 @@ def offered_evidence(judge: "Judge") -> EvidenceOffer:
     return EvidenceOffer("", (f"With the extra local, hidden states can be read. {install_hint('local')}",))
 
 
-def searched_evidence(judge: "Judge") -> tuple[str, ...]:
+def searched_evidence(judge: StagedModule) -> tuple[str, ...]:
     """The values of the parameter `evidence` that a structure search tries: with and without what can be read."""
     offer = offered_evidence(judge)
     return ("", offer.evidence) if offer.evidence else ()

@@ -19,7 +19,8 @@ from ..pace import WHOLE, current_pace
 from ..timed_engine import GRACE
 from ..waiting import TookTooLong, call_within
 from ..weights import OnProgress, silent
-from .reader import EngineName, StateAnswer, StateReader, StateRequest, connect_reader
+from .connect import connect_reader
+from .reader import EngineName, StateAnswer, StateReader, StateRequest
 from .store import key_of_state, pack_state, rounded, states_store, unpack_state
 
 OUT_OF_TIME = "the minutes of the budget are used up."

@@ -6,9 +6,10 @@ import pytest
 from dicast.engines.answer_store import AnswerStore
 from dicast.engines.ledger import Ledger, charge_to
 from dicast.engines.models import withholding_keys
+from dicast.engines.states.connect import connect_reader
 from dicast.engines.states.embedding_server import ServerReader
 from dicast.engines.states.kept import KeptReader
-from dicast.engines.states.reader import StateRequest, connect_reader
+from dicast.engines.states.reader import StateRequest
 from dicast.errors import ContextOverflow, DeclarationError, Infrastructure, ModelError, ModelRefused
 from dicast.testing.faults import Fault, Reply, error_text, http
 from dicast.testing.mock_server import MockServer

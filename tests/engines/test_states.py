@@ -11,9 +11,10 @@ from dicast.engines.answer_store import AnswerStore
 from dicast.engines.given_text import GivenText
 from dicast.engines.ledger import Budget, Ledger, charge_to
 from dicast.engines.pace import Pace, paced
+from dicast.engines.states.connect import connect_reader
 from dicast.engines.states.cut_gguf import cut_after
 from dicast.engines.states.kept import KeptReader, open_reader
-from dicast.engines.states.reader import StateAnswer, StateRequest, connect_reader
+from dicast.engines.states.reader import StateAnswer, StateRequest
 from dicast.engines.states.store import pack_state, rounded, unpack_state
 from dicast.errors import BudgetSpent, ContextOverflow, DeclarationError, Infrastructure, ModelError
 

@@ -5,8 +5,9 @@ import pytest
 from tiny_torch import save_model, torch_or_skip
 
 from dicast.engines.answer_store import AnswerStore
+from dicast.engines.states.connect import connect_reader
 from dicast.engines.states.kept import KeptReader
-from dicast.engines.states.reader import StateRequest, connect_reader
+from dicast.engines.states.reader import StateRequest
 from dicast.errors import ContextOverflow, DeclarationError, ModelError
 
 ARTICLE = "Query: Which answer is better? " + "A fine answer. " * 12
