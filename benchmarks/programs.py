@@ -36,6 +36,8 @@ REVIEWER = "--cases perse-mpst --limit 3 --seed 1"
 REVIEWER_PAIR = "--cases perse-doc --limit 2 --seed 1 --set max_words=1500"
 
 ROWS: dict[str, str] = {
+    "authored-probe": "--judge probe --cases authored --limit 8 --seed 1",
+    "authored-questions": "--judge questions --cases authored --limit 8 --seed 1 --set bank=short",
     "fed-explicit-V4-read": f"--judge explicit {FED} --set form=V4 {READ}",
     "fed-implicit": f"--judge implicit {FED}",
     "fed-explicit-V1": f"--judge explicit {FED} --set form=V1",

@@ -74,4 +74,4 @@ def test_the_order_of_built_in_entries_does_not_depend_on_what_was_imported_firs
 def test_the_order_of_engines_does_not_depend_on_what_was_imported_first():
     code = "import dicast.engines.providers.local; from dicast.engines.engine import ENGINES; print(ENGINES.names())"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert printed == "['endpoint', 'hosted', 'local']\n"
+    assert printed == "['endpoint', 'hosted', 'local', 'transformers']\n"

@@ -86,7 +86,7 @@ def test_ties_can_be_left_out_and_a_sample_is_drawn_by_seed(elsewhere, capsys):
         (["judge", "--cases", "pairs.jsonl", "--lm", "nobody/x"], "dicast: model 'nobody/x': the provider 'nobody'"),
         (["judge", "--cases", "pairs.jsonl", "--lm", "openai/x@http://127.0.0.1:9/v1"], "nothing answers at http://127"),
         (["judge", "--cases", "pairs.jsonl", "--lm", "openai/gpt-4o-mini"], "no API key. Set OPENAI_API_KEY"),
-        (["judge", "--cases", "pairs.jsonl", "--set", "depth=3"], "no parameter 'depth'. It has: grading"),
+        (["judge", "--cases", "pairs.jsonl", "--set", "depth=3"], "no parameter 'depth'. It has: evidence, grading"),
         (["judge", "--cases", "pairs.jsonl", "--branches", "3"], "judge 'direct' has no parameter 'branches'."),
         (["judge", "--cases", "pairs.jsonl", "--budget", "euros=3"], "write calls=, tokens=, cost= or minutes="),
         (["judge", "--cases", "pairs.jsonl", "--scale", "5"], "'5' is no scale; write LO..HI, as in 1..5."),
@@ -217,18 +217,19 @@ def test_list_names_every_program_with_its_calls(elsewhere, capsys):
     assert [row["name"] for row in told["preparations"]] == [
         "anonymise", "histories", "pairs", "summarise", "titles",
     ]  # fmt: skip
-    assert told["engines"] == ["endpoint", "hosted", "local"]
+    assert told["engines"] == ["endpoint", "hosted", "local", "transformers"]
     assert "authored" in told["data_sets"]
     assert "accuracy" in told["objectives"]
     assert run(["list"]) == 0
     out = capsys.readouterr().out
     assert "stages criteria -> guideline -> judgment -> correction" in out
-    assert "\nengines  endpoint, hosted, local\n" in out
+    assert "\nengines  endpoint, hosted, local, transformers\n" in out
 
 
 def test_no_command_knows_a_judge_by_name_but_the_demo():
     """A command works for every judge: no text of its code, help aside, is the name of one that asks a model."""
-    systems = {name for name, program in PROGRAMS.built_in().items() if program.build().stages()} - {"direct"}
+    systems = {name for name, program in PROGRAMS.built_in().items() if program.build().stages()}
+    systems -= {"direct", "questions"}  # of which the second is also a field that `dicast list --json` prints
     for path in (Path(__file__).parents[2] / "cli").rglob("*.py"):
         tree = ast.parse(path.read_text())
         texts = {

@@ -80,7 +80,9 @@ def edit(file):
 
 def test_the_head_speaks_before_the_threshold_is_held_against_it():
     class Sure:
-        def __call__(self, case: Case, verdict: Verdict) -> Verdict:
+        blocks: dict[str, Any] = {}
+
+        def __call__(self, case: Case, verdict: Verdict, vectors: Any = None) -> Verdict:
             return verdict.model_copy(update={"winner": "a", "certainty": 0.8})
 
     judge, case = build("direct"), fitting("direct")

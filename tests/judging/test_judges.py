@@ -224,8 +224,8 @@ def test_permuting_the_options_permutes_the_choice_exactly(name: str, settings: 
     if isinstance(verdict, str):
         assert judged(name, permuted(case, SOME_ORDERS[0]), answer, settings) == verdict
         return
-    if answer is by_text and build(name).stages():
-        assert verdict.winner == 1
+    if answer is by_text and build(name).stages() and settings.get("scale") != "both":
+        assert verdict.winner == 1  # this model gives the same digit on a scale that is turned round
     for order in SOME_ORDERS:
         of_permuted = judged(name, permuted(case, order), answer, settings)
         assert isinstance(of_permuted, Verdict)

@@ -170,7 +170,9 @@ def test_structural_parameters_are_the_files_and_then_the_callers(declared, tmp_
     assert (judge.name, judge.settings()) == (
         "tone", {"readout": "probability", "order": "both", "tie_threshold": 0.5},
     )  # fmt: skip
-    with pytest.raises(DeclarationError, match="no parameter 'branches'. It has: min_mass, order, readout, tie"):
+    with pytest.raises(
+        DeclarationError, match="no parameter 'branches'. It has: evidence, min_mass, order, readout, tie"
+    ):
         build(str(tmp_path / "desk.yaml"), branches=3)
 
 

@@ -468,7 +468,7 @@ def test_the_space_of_every_program_is_small_and_holds_the_present_values_first(
     judge = build(name)
     space = space_of(judge)
     assert all(2 <= len(values) <= 5 for values in space.values())
-    assert {one: values[0] for one, values in space.items()} == {one: judge.settings()[one] for one in space}
+    assert {one: values[0] for one, values in space.items()} == {one: judge.hparams()[one].value for one in space}
     assert not {"tie_threshold", "score_weight", "seed"} & set(space)
 
 

@@ -44,7 +44,8 @@ NEED_A_MODEL = {
     "bertscore",
     "bartscore",
     "perplexity",
-}  # see tests/text_metrics
+    "probe",
+}  # see tests/text_metrics, and tests/judging/test_judge_evidence.py
 # What a program takes, in the words of its `inputs`, and a profile of that kind.
 PROFILES: dict[str, Profile] = {"a persona": PERSONA, "a profile": PREFERENCE, "a reviewer's": REVIEWER}
 
