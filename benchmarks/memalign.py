@@ -40,7 +40,7 @@ def main() -> None:
                 continue
             try:
                 winner = str(judge(inputs=_inputs(case), outputs=_outputs(case)).value)
-            except Exception as error:
+            except Exception as error:  # whatever MLflow raises of one pair, the others are judged
                 print(f"{case['id']}: {type(error).__name__}: {error}")
                 winner = "tie"  # no answer says that neither is better
             line = {"id": case["id"], "winner": winner if winner in ("a", "b") else "tie"}

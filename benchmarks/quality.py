@@ -101,15 +101,14 @@ PAIRS = (
     Rival("head on letters and scores", everything, fits=True),
     Rival("state alone", None, ("state",), fits=True),
     Rival("head on letters, scores and state", everything, ("state",), fits=True),
-    Rival("questions", everything, judge="questions"),
-    Rival("head on questions", everything, fits=True, judge="questions"),
-    Rival("head on questions and state", everything, ("state",), fits=True, judge="questions"),
 )
 OTHERS = (
     Rival("asked once", everything),
     Rival("head on the answer", everything, fits=True),
     Rival("state alone", None, ("state",), fits=True),
     Rival("head on the answer and state", everything, ("state",), fits=True),
+)
+OF_QUESTIONS = (
     Rival("questions", everything, judge="questions"),
     Rival("head on questions", everything, fits=True, judge="questions"),
     Rival("head on questions and state", everything, ("state",), fits=True, judge="questions"),
@@ -222,7 +221,7 @@ def rows_of(data: Recorded, chosen: Set, splits: int, external: Mapping[str, Pat
     rows = [
         _row("longer", [(d["judge"], [length_verdict(cases[i]) for i in d["judge"]]) for d in dealings], cases, column)
     ]
-    for rival in PAIRS if cases[0].is_pair else OTHERS:
+    for rival in (*(PAIRS if cases[0].is_pair else OTHERS), *OF_QUESTIONS):
         judge = rival.judge or chosen.judge
         if judge not in data.verdicts:
             continue

@@ -1,4 +1,4 @@
-"""Which files a name stands for when torch runs the model: a folder, a hub repository, a .gguf file or a local name.
+"""Which files a name means when torch runs the model: a folder, a hub repository, a .gguf file or a local name.
 
 The last two are GGUF files. They are dequantised to bf16 safetensors once, in the models folder (3 GB for 1.5 billion
 parameters), so that a later start takes seconds. Nothing is unpickled, and no code of a repository is run.
@@ -25,7 +25,7 @@ REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 
 @dataclass(frozen=True)
 class TorchWeights:
-    """The weights that a name stands for.
+    """The weights that a name means.
 
     Attributes:
         name: what messages call them.

@@ -16,6 +16,7 @@ from pydantic import Field
 from ...data import Case
 from ...data.case import Record
 from ...data.split import split
+from ...stats.paired import difference
 from ..head.fit import LEAST_GROUPS, LEAST_LABELS, TooFewVerdicts
 from .labelled_answers import (
     ChoiceAnswers,
@@ -33,7 +34,6 @@ DRAWS = 39
 ERROR = 0.05  # the probability that a step adds a question where none is worth anything
 MOST_CHOSEN = 12
 PENALTIES = (1.0, 10.0, 100.0, 1000.0)
-Z = 1.96  # of a 95 % interval
 
 Answers = Mapping[str, Sequence[tuple[float, ...]]]
 
@@ -123,8 +123,8 @@ def select(
     worth = []
     for name in chosen:
         others = design.losses([*known, *(other for other in chosen if other != name)])
-        mean, low, high = _interval(others - with_all, design.groups)
-        worth.append(QuestionWorth(name=name, worth=mean, low=low, high=high, p=p_values[name]))
+        gain = difference(others, with_all, design.groups)
+        worth.append(QuestionWorth(name=name, worth=gain.value, low=gain.low, high=gain.high, p=p_values[name]))
     return Selection(
         n=len(cases),
         groups=int(design.groups.max()) + 1,
@@ -176,11 +176,3 @@ def _column(numbers: Sequence[tuple[float, ...]]) -> Floats:
     if count == 2:
         return np.array([values[0] - values[1] for values in numbers])
     return np.array([[*values, *[0.0] * (count - len(values))] for values in numbers])
-
-
-def _interval(differences: Floats, groups: NDArray[np.int64]) -> tuple[float, float, float]:
-    """The mean and its 95 % interval, by whole groups (Liang and Zeger 1986)."""
-    mean = float(differences.mean())
-    totals = np.bincount(groups, differences - mean)
-    error = float(np.sqrt(len(totals) / (len(totals) - 1) * np.square(totals).sum()) / len(differences))
-    return mean, mean - Z * error, mean + Z * error

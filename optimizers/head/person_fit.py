@@ -24,6 +24,7 @@ from ...judging.block_base import Vectors
 from ...judging.heads import Head
 from ...judging.linear_block import LinearBlock
 from ...judging.person_block import PersonBlock, labelled_rows
+from ...stats.paired import difference
 from ...stats.partial_pooling import (
     NOBODY,
     Codes,
@@ -40,7 +41,6 @@ from ...stats.partial_pooling import (
 PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3)  # of weights of columns of mean square 1 / width
 RATIOS = (0.0, 0.1, 0.3, 1.0, 3.0)
 FOLDS = 4
-NORMAL_95 = 1.959963984540054
 Grid = tuple[float, float]
 Flags = NDArray[np.bool_]
 
@@ -187,16 +187,13 @@ def _worth(
     codes: Codes,
 ) -> PersonWorth:
     """The gain on every fold of points that were chosen on the others."""
-    gain = np.zeros(len(fold))
+    with_all, without = np.zeros(len(fold)), np.zeros(len(fold))
     for k in range(int(fold.max()) + 1):
         tested, left_out = fold == k, frozenset({k})
-        with_all = by_folds[_best(by_folds, every, left_out, fold), left_out]
-        without = by_folds[_best(by_folds, impersonal, left_out, fold), left_out]
-        gain[tested] = (with_all - without)[tested]
-    mean = float(gain.mean())
-    totals = np.array([(gain - mean)[codes == code].sum() for code in np.unique(codes)])
-    error = float(np.sqrt(len(totals) / (len(totals) - 1) * np.square(totals).sum()) / len(gain))
-    return PersonWorth(mean, mean - NORMAL_95 * error, mean + NORMAL_95 * error)
+        with_all[tested] = by_folds[_best(by_folds, every, left_out, fold), left_out][tested]
+        without[tested] = by_folds[_best(by_folds, impersonal, left_out, fold), left_out][tested]
+    gain = difference(with_all, without, codes)
+    return PersonWorth(gain.value, gain.low, gain.high)
 
 
 def question_of(case: Case) -> str:

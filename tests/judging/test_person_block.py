@@ -58,8 +58,8 @@ def test_who_the_person_of_a_case_is() -> None:
     cook, clerk = Persona(text="A cook."), Persona(text="A clerk.")
     assert person_of(pair(1, profile=cook, group=None)) == person_of(pair(2, profile=cook, group=None))
     assert person_of(pair(1, profile=cook, group=None)) != person_of(pair(1, profile=clerk, group=None))
-    told = EarlierConversation(turns=[{"role": "user", "text": "No meat, please."}])
-    assert person_of(pair(1, profile=told, group=None)) is not None
+    said = EarlierConversation(turns=[{"role": "user", "text": "No meat, please."}])
+    assert person_of(pair(1, profile=said, group=None)) is not None
 
 
 @pytest.mark.parametrize("known", [{}, {"bob": "a", "eve": "b"}])

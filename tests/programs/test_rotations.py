@@ -14,7 +14,7 @@ from dicast.judging.judge import FittedJudge
 from dicast.programs.multiple_choice import Choose
 from dicast.testing.scripted_lm import Answer, ScriptedLM
 
-LIKED = {"A": 3.0, "B": 0.5, "C": 0.0, "D": -1.0}  # log-odds that this model gives to a letter, whatever it stands for
+LIKED = {"A": 3.0, "B": 0.5, "C": 0.0, "D": -1.0}  # log-odds that this model gives to a letter, whatever the option
 
 
 def shown(request: Request) -> dict[str, str]:
