@@ -1,0 +1,195 @@
+"""What a distillation will cost, before any model is called: teacher and student judge a few cases by a stand-in.
+
+Calls and prompts are those that would be sent, as far as they do not hold earlier answers. Minutes rest on speeds that
+were measured before (`known_speeds`), and are unknown where there are none.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import dspy
+from pydantic import Field
+
+from ..data import Case, Usage
+from ..data.case import Record
+from ..engines.ledger import Ledger, charge_to
+from ..engines.prices import price_of
+from ..engines.stand_in import StandInLM
+from ..errors import DicastError
+from ..judging import Judge
+from ..judging.module_base import StagedModule
+from ..optimizers.evidence import without_head
+from .distil_recipe import DistilRecipe, Mode
+from .known_speeds import seconds_a_call, training_speed
+from .student import student_of
+
+if TYPE_CHECKING:
+    from .training_recipe import TrainingRecipe
+
+COUNTED = 3  # cases that the stand-in is asked about
+ABOUT = "tokens are characters by four, answers have a usual length, and those kept from earlier runs are not deducted"
+
+
+class JudgingEstimate(Record):
+    """What one judge will be asked."""
+
+    name: str = Field(description="teacher, student or base; or the program")
+    cases: int = Field(description="cases that it judges, or judgments")
+    calls: int = Field(description="LM calls")
+    prompt_tokens: int = Field(description="tokens read")
+    completion_tokens: int = Field(description="tokens written")
+    dollars: float | None = Field(description="US dollars; 0 on this machine; None where no price is known")
+    minutes: float | None = Field(default=None, description="wall time; None: not known before it has answered")
+    note: str = Field(default="", description="why not every call was counted")
+
+
+class DistilEstimate(Record):
+    """What a distillation will take."""
+
+    parts: dict[str, int] = Field(description="labelled cases of each part, about")
+    mode: Mode = Field(default="verdict", description="what the student is")
+    lessons: int = Field(
+        description="cases that the student is trained on, or of mode probe those that the teacher labels"
+    )
+    head: dict[str, int] = Field(
+        default={}, description="labelled cases of each part that the student's head learns from, about"
+    )
+    judging: tuple[JudgingEstimate, ...] = Field(description="teacher, student and base")
+    training_tokens: int | None = Field(default=None, description="read in all epochs; None: nothing is trained")
+    training_minutes: float | None = Field(default=None, description="wall time; None: no speed is known, see notes")
+    memory: str = Field(default="", description="of the training, in a sentence")
+    notes: tuple[str, ...] = Field(default=(), description="what limits the estimate")
+
+
+def estimate_distillation(
+    teacher: Judge,
+    cases: Sequence[Case],
+    unlabelled: Sequence[Case],
+    recipe: DistilRecipe,
+    base: str,
+    training: "TrainingRecipe | None" = None,
+    learned: Mapping[str, Any] | None = None,
+) -> DistilEstimate:
+    """The estimate of a distillation of which nothing has been done.
+
+    Args:
+        learned: the training record of the teacher's judge file.
+        cases: labelled.
+        base: `provider/model` of the student before training.
+        training: None where nothing is trained on this machine.
+
+    Raises:
+        DeclarationError: the training does not fit this machine.
+    """
+    labelled = [case for case in cases if case.label is not None]
+    has_certificate = bool(labelled) and labelled[0].kind != "texts"
+    shares = recipe.compile_recipe().proportions(has_certificate)
+    parts = {name: round(share * len(labelled)) for name, share in shares.items()}
+    learn, test = parts["train"] + parts["select"], parts["test"]
+    probe = recipe.mode == "probe"
+    lessons = (0 if probe else parts["train"]) + (0 if recipe.targets == "labels" else len(unlabelled))
+    taught = 0 if recipe.targets == "labels" else lessons
+    student = student_of(teacher, labelled[0], recipe.mode, base, recipe.set)
+    untrained = student_of(teacher, labelled[0], "verdict", base, {}) if probe else student
+    head = sum(parts[name] for name in recipe.head_parts) + parts.get("certify", 0)
+    sample = labelled[:COUNTED]
+    judging = [_with_minutes(judging_estimate("teacher", teacher, sample, taught + test), learned or {})]
+    judging.append(judging_estimate("student", student, sample, head + test + (lessons if probe else 0)))
+    judging.append(judging_estimate("base", untrained, sample, learn + test))
+    notes = [ABOUT, *(f"{row.name}: not every call was counted ({row.note})" for row in judging if row.note)]
+    if judging[0].minutes is not None:
+        notes.append("minutes of the teacher: at the pace of the calls of its compilation")
+    notes.append("minutes of judging are otherwise not known before a model has answered")
+    tokens, minutes, memory = None, None, ""
+    if training is not None:
+        per_case = judging[1].prompt_tokens / max(1, judging[1].cases)
+        tokens = round(lessons * per_case * training.epochs)
+        memory = training_memory(training)
+        minutes, basis = training_minutes(training, tokens)
+        notes.append(basis)
+    return DistilEstimate(
+        parts=parts,
+        mode=recipe.mode,
+        lessons=lessons,
+        head={name: parts[name] for name in recipe.head_parts},
+        judging=tuple(judging),
+        training_tokens=tokens,
+        training_minutes=minutes,
+        memory=memory,
+        notes=tuple(notes),
+    )
+
+
+def _with_minutes(row: JudgingEstimate, learned: Mapping[str, Any]) -> JudgingEstimate:
+    seconds = seconds_a_call(learned)
+    return row if seconds is None else row.model_copy(update={"minutes": row.calls * seconds / 60})
+
+
+def training_minutes(training: "TrainingRecipe", tokens: int) -> tuple[float | None, str]:
+    """Minutes of wall time, and what they rest on."""
+    from ..engines.torch_models.torch_import import device_name, torch_and_transformers
+
+    torch, _ = torch_and_transformers("A training", "train")
+    device = device_name(torch)
+    speed = training_speed(training, device)
+    if speed is None:
+        return None, (
+            f"minutes of the training: not known before its first steps, as {training.base} was not trained by "
+            f"{training.method} on this machine ({device}) yet; the training says them, and they are remembered"
+        )
+    return tokens / speed.tokens / 60, (
+        f"minutes of the training: at {speed.tokens:,.0f} tokens/s, measured on this machine ({device}) when "
+        f"{training.base} was trained by {training.method}, {speed.day}"
+    )
+
+
+def judging_estimate(name: str, judge: Judge, sample: Sequence[Case], cases: int) -> JudgingEstimate:
+    """What judging so many cases will take, by the mean over the sampled ones."""
+    return asking_estimate(name, without_head(judge), sample, cases)
+
+
+def asking_estimate(name: str, program: StagedModule, sample: Sequence[Any], cases: int) -> JudgingEstimate:
+    """What a program will be asked of so many inputs, by the mean over the sampled ones.
+
+    Args:
+        program: answers one input; it stays as it is.
+    """
+    ledger, problem = Ledger(), ""
+    models = {stage.role: stage.model for stage in program.stages()}
+    unbound: StagedModule = program.deepcopy()
+    for seat in unbound.seats():
+        seat.use("")
+    for stage in unbound.stages():
+        stage.ask.lm = None
+    with dspy.context(lm=StandInLM()), charge_to(ledger):
+        for example in sample:
+            try:
+                unbound(example)
+            except DicastError as error:
+                problem = problem or str(error)
+    times = cases / max(1, len(sample))
+    usage = sum(ledger.stages.values(), Usage())
+    costs = [_price(models.get(role, ""), spent, times) for role, spent in ledger.stages.items()]
+    return JudgingEstimate(
+        name=name,
+        cases=cases,
+        calls=round(times * usage.calls),
+        prompt_tokens=round(times * usage.prompt_tokens),
+        completion_tokens=round(times * usage.completion_tokens),
+        dollars=None if None in costs else sum(cost for cost in costs if cost is not None),
+        note=problem,
+    )
+
+
+def _price(model: str, usage: Usage, times: float) -> float | None:
+    if not model:
+        return None
+    return price_of(model, round(times * usage.prompt_tokens), round(times * usage.completion_tokens))
+
+
+def training_memory(training: "TrainingRecipe") -> str:
+    """The sentence of the estimate of memory; raises DeclarationError where the training does not fit."""
+    from .base_model import open_base
+    from .memory import check_memory
+
+    return check_memory(training, open_base(training.base, training.template)).sentence

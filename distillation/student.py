@@ -1,0 +1,49 @@
+"""The student as a judge: a program whose stages the trained model answers.
+
+verdict    `direct`: the label token decides, and its probability is the certainty; no rationale is written
+chain      the teacher's program, with everything that it learnt but its head
+probe      `probe`: a head on the hidden states of the base, which is not trained
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..data import Case
+from ..engines.models import Roles
+from ..errors import DeclarationError
+from ..judging import Judge, build
+from ..optimizers.evidence import without_head
+from .distil_recipe import Mode
+
+
+def student_of(teacher: Judge, case: Case, mode: Mode, model: str, settings: Mapping[str, Any]) -> Judge:
+    """The student that this model answers.
+
+    Args:
+        case: one of those that it will judge.
+        model: `provider/model` of the trained model, or of its base before.
+        settings: parameters of its program.
+
+    Raises:
+        DeclarationError: a parameter that the program does not have, or choices in a mode that cannot judge them.
+        ModelError: what is no model string.
+    """
+    if mode == "probe":
+        judge = build("probe", **{"evidence": f"state={model}", **settings})
+    elif mode == "chain":
+        judge = without_head(teacher)
+        if "evidence" in judge.hparams():
+            judge.set(evidence="")
+        judge.set(**settings)
+    else:
+        judge = build("direct", **{"readout": "probability", "grading": _grading(case), **settings})
+    return judge.bind(Roles.parse(model)) if mode != "probe" else judge
+
+
+def _grading(case: Case) -> str:
+    if len(case.candidates) > 2:
+        raise DeclarationError(
+            f"distil: case {case.id!r} has {len(case.candidates)} candidates, and mode verdict judges pairs and single "
+            "texts. Use --mode chain or --mode probe."
+        )
+    return "pairwise" if case.is_pair else "single"

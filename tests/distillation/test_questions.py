@@ -1,0 +1,70 @@
+"""A student's questions without a model, with the teacher's verdict; and cases that the teacher labelled."""
+
+import dspy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dicast.data import Case, Judged
+from dicast.data.case import Winner
+from dicast.distillation.questions import question_rows, questions_of
+from dicast.distillation.teacher_cases import apportioned, is_of_teacher, teacher_cases
+from dicast.distillation.trace import traced
+from dicast.programs.direct import Direct
+from dicast.testing import ScriptedLM
+
+PAIR = Case(id="7", query="Name a fruit.", candidates=[{"text": "An apple."}, {"text": "A shoe, I think."}], group="g")
+SHARES = {"a": 0.7, "b": 0.2, "tie": 0.1}
+VERDICT = Judged(case_id="7", winner="a", distribution=SHARES)
+
+
+@pytest.mark.parametrize("judge", [Direct(), Direct(grading="pairwise", layout="shared")])
+def test_prompts_are_those_that_the_student_is_asked_later(judge):
+    with dspy.context(lm=ScriptedLM()):
+        asked = [trace.messages for trace in traced(judge, PAIR)[1]]
+    judge.bind("openai/never-called")
+    assert [trace.messages for trace in questions_of(judge, PAIR)] == asked
+    assert {stage.model for stage in judge.stages()} == {"openai/never-called"}  # the judge stays as it was
+
+
+def test_texts_are_shown_without_the_special_tokens_of_the_student():
+    case = PAIR.model_copy(update={"query": "Write <odd-token> here."})
+    (first, _) = questions_of(Direct(grading="pairwise"), case, special_tokens=frozenset({"<odd-token>"}))
+    assert "< odd-token>" in first.messages[-1].content
+
+
+def test_rows_teach_the_verdict_of_the_teacher_and_people():
+    labelled = PAIR.model_copy(update={"label": Winner(value="b")})
+    rows = question_rows(Direct(), [PAIR], {"7": VERDICT}).rows
+    assert [(row.order, row.task) for row in rows] == [("ab", "direct.pairwise"), ("ba", "direct.pairwise")]
+    assert [row.targets["A"] for row in rows] == pytest.approx([0.75, 0.25])
+    both = question_rows(Direct(), [labelled], {"7": VERDICT}, human_weight=0.5).rows
+    assert [row.targets["A"] for row in both] == pytest.approx([0.375, 0.625])
+    people = question_rows(Direct(), [labelled, PAIR.model_copy(update={"id": "8"})], {}, "labels").rows
+    assert [row.targets["A"] for row in people] == [0, 1]
+    assert question_rows(Direct(), [PAIR], {}).rows == ()
+
+
+def test_scores_of_the_teacher_are_taught_where_their_scale_is_known():
+    judged = VERDICT.model_copy(update={"scores": (4.5, 2.0)})
+    rows = question_rows(Direct(grading="single"), [PAIR], {"7": judged}, scale=(1, 5)).rows
+    assert rows[0].targets == pytest.approx({"1": 0, "2": 0, "3": 0, "4": 0.5, "5": 0.5})
+    assert question_rows(Direct(grading="single"), [PAIR], {"7": judged}).rows == ()
+
+
+def test_the_teacher_votes_in_proportion_and_people_stay():
+    labelled = PAIR.model_copy(update={"id": "8", "label": Winner(value="b")})
+    unscored = PAIR.model_copy(update={"id": "9"})
+    verdicts = [VERDICT, VERDICT.model_copy(update={"case_id": "8"})]
+    (case,) = teacher_cases([PAIR, labelled, unscored], verdicts)
+    assert case.soft_label() == pytest.approx(SHARES)
+    assert is_of_teacher(case)
+    assert not is_of_teacher(labelled)
+
+
+@given(st.lists(st.floats(0.01, 1), min_size=3, max_size=3), st.integers(1, 40))
+def test_seats_are_all_given_and_each_is_nearly_its_share(values, seats):
+    shares = dict(zip("abc", values, strict=True))
+    counts = apportioned(shares, seats)
+    assert sum(counts.values()) == seats
+    assert all(abs(counts[name] - share / sum(values) * seats) < 1 for name, share in shares.items())
