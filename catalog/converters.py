@@ -20,7 +20,7 @@ from ..data.case import (
     Winner,
     digest,
 )
-from ..data.rows import Row
+from ..data.row_fields import Row
 from ..errors import DataError
 from ..parsing import explain
 from .personas import demographics, people_by_question, persona

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 
 from ..data.case import Persona
-from ..data.rows import Row
+from ..data.row_fields import Row
 
 MARITAL = (
     r"single|engaged|married|divorced|separated|widowed|in a relationship|never been married|living with a partner"

@@ -1,8 +1,9 @@
 """What a public data set is: where its original files lie, and how they become rows. The registry of all sets.
 
 A built-in set is a module of catalog/sets/ that calls `register`; a plug-in is a `PublicSet` behind an entry point of
-the group `dicast.data_sets`. No set is copied into the package but our own `authored`: many licences forbid it, and
-some state nothing. All sets are public, so any judge model may have been trained on them.
+the group `dicast.data_sets`. No set is copied into the package but our own `authored`, and a part of PandaLM, whose
+licence allows it: many licences forbid it, and some state nothing. All sets are public: any judge model may have been
+trained on them.
 """
 
 import hashlib

@@ -3,6 +3,7 @@
 from .case import (
     Candidate,
     Case,
+    Category,
     Comparison,
     EarlierConversation,
     Persona,
@@ -21,6 +22,7 @@ from .verdict import Correction, Finding, Judged, Usage, Verdict
 __all__ = [
     "Candidate",
     "Case",
+    "Category",
     "Comparison",
     "Correction",
     "EarlierConversation",

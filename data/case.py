@@ -23,6 +23,7 @@ from pydantic import (
 from .attributes import attributes_of
 
 Letter = Literal["a", "b", "tie"]
+CaseKind = Literal["pairs", "texts", "choices", "categories"]
 
 
 def encodable(text: str) -> str:
@@ -155,6 +156,11 @@ class Winner(Record):
     def winner(self) -> Letter | int:
         return self.value
 
+    @property
+    def answer(self) -> str:
+        """The winner as text."""
+        return str(self.value)
+
     def swapped(self) -> "Winner":
         return self if isinstance(self.value, int) else self.model_copy(update={"value": SWAPPED[self.value]})
 
@@ -186,11 +192,37 @@ class Scores(Record):
         first, second = self.values
         return "a" if first > second else "b" if second > first else "tie"
 
+    @property
+    def answer(self) -> str | None:
+        """The winner as text, as `winner`."""
+        return self.winner
+
     def swapped(self) -> "Scores":
         return self.model_copy(update={"values": self.values[::-1]})
 
 
-Label = Winner | Scores
+class Category(Record):
+    """Which of several categories a text belongs to, as in pass or fail."""
+
+    category: NonEmpty = Field(description="one of the case's categories")
+    certainty: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        default=None, description="the annotator's stated certainty"
+    )
+
+    @property
+    def winner(self) -> None:
+        """No candidate wins: there is one."""
+
+    @property
+    def answer(self) -> str:
+        """The category."""
+        return self.category
+
+    def swapped(self) -> "Category":
+        return self
+
+
+Label = Winner | Scores | Category
 
 
 class Case(Record):
@@ -198,7 +230,7 @@ class Case(Record):
 
     Raises:
         pydantic.ValidationError: a label that does not fit the candidates (letters are for pairs, an index must
-            name a candidate, one score per candidate), or no candidate.
+            name a candidate, one score per candidate) or the categories, or no candidate.
     """
 
     id: NonEmpty = Field(description="unique in its file or set")
@@ -206,7 +238,11 @@ class Case(Record):
     history: tuple[Turn, ...] = Field(default=(), description="the turns before the query, in a conversation")
     candidates: Annotated[tuple[Candidate, ...], Field(min_length=1, description="the texts to judge")]
     references: tuple[NonEmpty, ...] = Field(
-        default=(), description="texts that people wrote for the request; reference metrics read them, LM judges do not"
+        default=(), description="right answers that people wrote; metrics and judges of categories read them"
+    )
+    context: Text = Field(default="", description="what the answer must rest on, as a retrieved document; may be empty")
+    categories: tuple[NonEmpty, ...] = Field(
+        default=(), description="what a single text may be labelled with; of two the second is the positive one"
     )
     profile: Profile | None = Field(default=None, description="the person for whom the case is judged")
     aspect: Text | None = Field(default=None, description='what the label is about, as in "coherence"; None: overall')
@@ -218,8 +254,14 @@ class Case(Record):
     @model_validator(mode="after")
     def _labels_fit_the_candidates(self) -> Self:
         count = len(self.candidates)
+        if self.categories:
+            self._check_categories(count)
         for label in (*((self.label,) if self.label else ()), *self.votes):
-            if isinstance(label, Scores):
+            if isinstance(label, Category) or self.categories:
+                if label.answer not in self.categories or not isinstance(label, Category):
+                    named = ", ".join(self.categories) or "none"
+                    raise ValueError(f"label {label.answer!r} is none of the categories ({named})")
+            elif isinstance(label, Scores):
                 if len(label.values) != count:
                     raise ValueError(f"{len(label.values)} scores for {count} candidates")
             elif isinstance(label.value, int):
@@ -229,17 +271,31 @@ class Case(Record):
                 raise ValueError(f"label {label.value!r} is for a pair, but there are {count} candidates")
         return self
 
+    def _check_categories(self, count: int) -> None:
+        if count != 1:
+            raise ValueError(f"categories are for a single text, but there are {count} candidates")
+        if len(set(self.categories)) != len(self.categories) or len(self.categories) < 2:
+            raise ValueError(f"categories are {', '.join(self.categories)}; give two or more, each once")
+
     @model_serializer(mode="wrap")
-    def _without_empty_references(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """The fields; a case without references is written, and has the digest, as before there were any."""
+    def _without_what_is_empty(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """The fields; without references, context or categories as before there were any, and with the same digest."""
         values: dict[str, Any] = serialize(self)
-        if not self.references:
-            values.pop("references", None)
+        for name in ("references", "context", "categories"):
+            if not getattr(self, name):
+                values.pop(name, None)
         return values
 
     @property
     def is_pair(self) -> bool:
         return len(self.candidates) == 2
+
+    @property
+    def kind(self) -> CaseKind:
+        """What a label of the case says: which of two is better, a score, which of several, or a category."""
+        if self.categories:
+            return "categories"
+        return "pairs" if self.is_pair else "texts" if len(self.candidates) == 1 else "choices"
 
     @property
     def split_key(self) -> str:
@@ -276,14 +332,15 @@ class Case(Record):
         )
 
     def soft_label(self) -> dict[str, float] | None:
-        """The proportion of annotators for each winner; without votes that of the label, None without either.
+        """The proportion of annotators for each winner or category; without votes that of the label, None without
+        either.
 
         Example:
             >>> votes = [Winner(value=v) for v in ("a", "a", "tie")]
             >>> Case(id="1", query="q", candidates=[{"text": "x"}, {"text": "y"}], votes=votes).soft_label()
             {'a': 0.6666666666666666, 'tie': 0.3333333333333333}
         """
-        winners = [str(vote.value) for vote in self.votes if isinstance(vote, Winner)]
-        if not winners and isinstance(self.label, Winner):
-            winners = [str(self.label.value)]
-        return {value: n / len(winners) for value, n in Counter(winners).items()} if winners else None
+        answers = [vote.answer for vote in self.votes if not isinstance(vote, Scores)]
+        if not answers and self.label is not None and not isinstance(self.label, Scores):
+            answers = [self.label.answer]
+        return {answer: n / len(answers) for answer, n in Counter(answers).items()} if answers else None

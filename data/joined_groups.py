@@ -192,11 +192,19 @@ def _rows(texts: Sequence[Sequence[str]]) -> Rows:
     return rows
 
 
+def representatives(texts: Iterable[str]) -> dict[str, str]:
+    """For each text the first, by name, of the near duplicates among which it is; see `near_duplicates`.
+
+    Args:
+        texts: normalised, see `text_digest.normalised`.
+    """
+    names = sorted(set(texts))
+    return dict(zip(names, _Forest(names).joined(near_duplicates(names)).names(), strict=True))
+
+
 def _clusters(rows: Rows) -> Rows:
     """The cases of texts that are near duplicates of each other, by the first of the texts."""
-    texts = sorted(rows)
-    similar = _Forest(texts).joined(near_duplicates(texts))
     clusters: dict[str, list[int]] = defaultdict(list)
-    for text, root in zip(texts, similar.names(), strict=True):
+    for text, root in representatives(rows).items():
         clusters[root] += rows[text]
     return clusters

@@ -1,43 +1,57 @@
-"""Streaming readers: JSONL and CSV (also gzipped), Parquet and Hugging Face data sets to cases.
+"""Streaming readers: JSON, JSONL and CSV (also gzipped), Excel, Parquet and Hugging Face data sets to cases.
 
-A file is never read into memory as a whole. A bad row is an error that names file, line, field and value; with
-`rejects` it is written there, counted, and reading goes on. Ids must be unique: a digest of every id stays in memory
-(about 70 bytes a row).
+A file is not read into memory as a whole, except where several rows are one case. A bad row is an error that names
+file, line, field and value; with `rejects` it is written there, counted, and reading goes on. Ids must be unique: a
+digest of every id stays in memory (about 70 bytes a row).
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from ..errors import DataError
-from ..parsing import JsonError, explain, json_kind, load_json
+from ..parsing import explain
 from .case import Case
+from .category_rows import category_words, may_be_of_category
+from .category_words import MOST, of_counts
 from .csv_rows import ParsedRow, csv_rows
-from .lines import lines_of
+from .json_rows import json_rows
+from .layout import PLAIN, Fields, Layout, arrange
 from .rejects import Rejects
-from .rows import FieldError, Row, Scale, bad_row, row_to_case
+from .row_fields import FieldError, Row
+from .rows import Scale, bad_row, row_to_case
+from .sheet_rows import sheet_rows
 from .table_rows import hub_rows, parquet_rows
 
 HUB = "hf:"
-ONE_A_LINE = "Write one JSON object a line."
+MOST_WORDS = 5 * MOST  # spellings of categories that are counted
+ENDINGS = ".jsonl, .json, .csv, .tsv, .xlsx or .parquet"
 
 
 def read_cases(
     source: str | Path,
     *,
-    fields: Mapping[str, str] | None = None,
+    fields: Fields | None = None,
     scale: Scale = (1, 5),
+    categories: Sequence[str] = (),
     rejects: Rejects | None = None,
+    layout: Layout = PLAIN,
 ) -> Iterator[Case]:
     """The cases of a file or of a Hugging Face data set, one at a time, in order.
 
     Args:
-        source: a path ending in .jsonl, .json (one object a line), .csv or .parquet, or `hf:NAME[:SPLIT]`.
-        fields: our field name -> the name of the column that holds it, as in {"response_a": "chosen"}.
+        source: a path ending in .jsonl, .json (one object a line, or one array), .csv, .tsv, .xlsx or .parquet, or
+            `hf:NAME[:SPLIT]`.
+        fields: our field name -> the name of the column that holds it, as in {"response_a": "chosen"}, or the names of
+            several, as in {"votes": ("anna", "ben")}.
         scale: lowest and highest score of pointwise rows that name no scale.
+        categories: what texts without a score may be labelled with, of two the positive one last. Without it they are
+            the words of all labels, for which a file of such texts is read twice (data/category_words.py).
         rejects: takes the bad rows; without it the first bad row raises.
+        layout: how rows are arranged otherwise: other words of labels, several rows a case, a tool's export.
 
     Raises:
         DataError: the file cannot be read, or a row is bad or repeats an id (file, line, field, value).
@@ -45,12 +59,14 @@ def read_cases(
     name = str(source)
     stem = name.removeprefix(HUB) if name.startswith(HUB) else Path(name.removesuffix(".gz")).stem
     seen: set[int] = set()
-    for line, row, problem in _rows(name):
+    known: Sequence[str] | None = categories or None
+    for line, row, named, problem in arrange(parsed_rows(name, layout), fields or {}, layout):
         try:
-            if problem:
-                raise FieldError("row", row, "", problem)
-            named = _renamed(row, fields, first=not seen) if fields else row
-            case = row_to_case(named, default_id=f"{stem}:{line}", scale=scale)
+            if problem is not None:
+                raise problem
+            if known is None and may_be_of_category(named):
+                known = find_categories(name, fields, layout)
+            case = row_to_case(named, default_id=f"{stem}:{line}", scale=scale, categories=known or ())
             key = int.from_bytes(hashlib.blake2b(case.id.encode(), digest_size=8).digest())
             if key in seen:
                 raise FieldError("id", case.id, "An earlier row has the same id; ids must be unique.")
@@ -63,51 +79,59 @@ def read_cases(
         yield case
 
 
-def _renamed(row: Row, fields: Mapping[str, str], *, first: bool) -> Row:
-    """The row with our names; a column that the first row lacks is a misspelt one."""
-    missing = [theirs for theirs in fields.values() if first and theirs not in row]
-    if missing:
-        raise FieldError(
-            "fields", missing[0], f"The rows have no such column; theirs are {', '.join(map(str, row))[:300]}."
-        )
-    other = {name: value for name, value in row.items() if name not in fields.values()}
-    return {**other, **{ours: row.get(theirs) for ours, theirs in fields.items()}}
+def find_categories(source: str | Path, fields: Fields | None = None, layout: Layout = PLAIN) -> tuple[str, ...]:
+    """The categories of the labels of a whole file or set, in order; () where its labels are no words.
+
+    Raises:
+        DataError: the file cannot be read, or its labels are no categories.
+    """
+    counts, name = Counter[str](), str(source)
+    for _, _, named, problem in arrange(parsed_rows(name, layout), fields or {}, layout):
+        if problem is not None or not isinstance(named, dict):
+            continue
+        if may_be_of_category(named) and not named.get("categories") and len(counts) <= MOST_WORDS:
+            counts.update(category_words(named))
+    try:
+        return of_counts(counts)
+    except ValueError as error:
+        raise DataError(f"{name}: {error}") from None
 
 
-def _rows(name: str) -> Iterator[ParsedRow]:
+def read_rows(source: str) -> Iterator[Row]:
+    """The rows of a file or data set as they are, for other things than cases.
+
+    Raises:
+        DataError: the file cannot be read, or a row is bad (file, line).
+    """
+    for line, row, problem in parsed_rows(source):
+        if problem:
+            raise DataError(f"{source} line {line}: {problem}")
+        yield row
+
+
+def parsed_rows(name: str, layout: Layout = PLAIN) -> Iterator[ParsedRow]:
+    """The rows of a file or data set as its format gives them, by the ending of its name.
+
+    Raises:
+        DataError: no such file, an ending that is not known, or a file that cannot be read.
+    """
     if name.startswith(HUB):
         yield from hub_rows(name.removeprefix(HUB))
         return
     path = Path(name)
     if not path.is_file():
-        raise DataError(
-            f"{name}: there is no such file. Give a .jsonl, .csv or .parquet file, hf:NAME or a catalogue name."
-        )
+        raise DataError(f"{name}: there is no such file. Give a {ENDINGS} file, hf:NAME or a catalogue name.")
     suffix = next((suffix.lower() for suffix in reversed(path.suffixes) if suffix != ".gz"), "")
     if suffix == ".parquet":
         yield from parquet_rows(path)
-    elif suffix == ".csv":
-        yield from csv_rows(path)
+    elif suffix in (".csv", ".tsv"):
+        yield from csv_rows(path, layout.encoding)
+    elif suffix in (".xlsx", ".xlsm"):
+        yield from sheet_rows(path, layout.sheet)
     elif suffix in (".jsonl", ".json", ".ndjson"):
-        yield from _jsonl_rows(path)
+        yield from json_rows(path, layout.encoding)
     else:
-        raise DataError(f"{name}: the ending {suffix!r} is not known. Use .jsonl, .csv or .parquet (.gz may follow).")
-
-
-def _jsonl_rows(path: Path) -> Iterator[ParsedRow]:
-    for line, raw in enumerate(lines_of(path), start=1):
-        if not raw.strip():
-            continue
-        try:
-            row = load_json(raw, nan=True)
-        except JsonError as error:
-            advice = "Save the file as UTF-8." if "not UTF-8" in str(error) else ONE_A_LINE
-            yield line, raw.decode("utf-8", "replace").rstrip("\r\n"), f"{error}. {advice}"
-            continue
-        if isinstance(row, dict):
-            yield line, row, ""
-        else:
-            yield line, raw.decode().rstrip("\r\n"), f"the line is a JSON {json_kind(row)}, not an object. {ONE_A_LINE}"
+        raise DataError(f"{name}: the ending {suffix!r} is not known. Use {ENDINGS} (.gz may follow).")
 
 
 def file_digest(path: Path) -> str:

@@ -1,7 +1,9 @@
 """Rows of a user's file to cases. A row has one of these shapes:
 
     pairwise   query, response_a, response_b, label            (+ votes, aspect, group, a person)
+               query, chosen, rejected                         the chosen one becomes a or b, in halves
     pointwise  query, response, score                          (+ scale, aspect, system, group)
+    category   query, response, label                          (+ votes, categories, context, aspect, system, group)
     choice     query, preference, options, label               (label: index of the right option, from 0)
     profile    reviewer, reviews, response, score              (+ scale)
     case       a Case as `Case.model_dump()` writes it
@@ -10,21 +12,26 @@
 
 Of flat rows `dicast prepare --with histories` makes cases with a history; both and neither are read as ties.
 
-Any of them may have `reference`, a text that a person wrote for the request, or `references`, a list of them.
+The label of a category is one of several words, such as pass or fail; `categories` lists them, the positive of two
+last (data/category_words.py). Any row may have `reference` or `expected`, the right answer as a person wrote it, or
+`references`, a list of them, and beside a `query` or `question` the `context` that the answer must rest on.
 `query` may be a conversation, a list of {role, content} that ends with the user's turn. A person is a `preference`, an
 `earlier_conversation` (a list of {role, content}), a `persona` or a `reviewer`. The fields of a row determine its
 shape. A row without `id` gets an id from its file and line. Other columns go to `meta` where they hold a text or a
-number; short ones are attributes of the case.
+number; short ones are attributes of the case. Votes are a list, or words with commas between them in one cell; without
+a column `label` or `score` their majority (of scores the mean) is the label.
 """
 
 import math
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
 
 from ..errors import DataError
-from ..parsing import JsonError, explain, load_json, shown
+from ..parsing import explain
 from .case import (
     Candidate,
     Case,
@@ -37,25 +44,34 @@ from .case import (
     Scores,
     Turn,
     Winner,
+    digest,
 )
+from .category_rows import category_labels, may_be_of_category, named_categories
+from .category_words import is_number
+from .majority import majority
+from .row_fields import FieldError, Row, certainty_of, decoded, list_of, number_of, text_of, votes_of, word_of
 
-Row = Mapping[str, Any]
 Scale = tuple[float, float]
 
 LETTERS = {"a": "a", "b": "b", "tie": "tie", "response_a": "a", "response_b": "b"}
+LONGEST_WORD = 40  # of a label's word that a message repeats
 NO_CHOICE = ("both", "neither")  # labels that are ties; `meta["label"]` keeps which
 ASKED = ("query", "question", "context")  # names of what the texts answer
+LABELS = {"label", "score"}
+CHOSEN = {"chosen", "rejected"}
 COMMON = ("aspect", "group", "meta")
-NESTED = ("history", "candidates", "references", "profile", "label", "votes", "meta")  # of a case: lists and objects
+NESTED = (  # of a case: lists and objects
+    "history", "candidates", "references", "profile", "label", "votes", "meta", "categories",
+)  # fmt: skip
 EARLIER = "earlier_conversation"
 PEOPLE = ("preference", EARLIER, "persona", "reviewer")
 KNOWN = {
     *COMMON, *ASKED, "id", "response_a", "response_b", "system_a", "system_b", "label", "votes",
     "response", "system", "score", "scale", "options", "preference", "persona", "reviewer", "reviews", "comparisons",
-    "references", EARLIER,
+    "references", "categories", EARLIER,
 }  # fmt: skip
 SHAPES = (
-    "pairwise (query, response_a, response_b), pointwise (query, response), choice (query, options), "
+    "pairwise (query, response_a, response_b), pointwise (query, response, score or label), choice (query, options), "
     "flat (reviewer, text)"
 )
 
@@ -72,25 +88,13 @@ def parse_scale(text: str) -> Scale:
     return scale
 
 
-class FieldError(ValueError):
-    """A field of a row has a value that cannot be used; `field` and `value` say which.
-
-    Args:
-        problem: begins the message; by default that the field has this value.
-    """
-
-    def __init__(self, field: str, value: object, advice: str, problem: str | None = None) -> None:
-        message = problem or f"field {field!r} is {shown(value)}"
-        super().__init__(f"{message}. {advice}" if advice else message)
-        self.field, self.value = field, value
-
-
-def row_to_case(row: Row, *, default_id: str, scale: Scale = (1, 5)) -> Case:
+def row_to_case(row: Row, *, default_id: str, scale: Scale = (1, 5), categories: Sequence[str] = ()) -> Case:
     """The case of a row.
 
     Args:
         default_id: used when the row has no `id`.
         scale: lowest and highest score of a pointwise row without a scale.
+        categories: of a single text without a score whose row names none; of two the second is the positive one.
 
     Raises:
         FieldError: a field is missing or has a value that cannot be used.
@@ -98,31 +102,38 @@ def row_to_case(row: Row, *, default_id: str, scale: Scale = (1, 5)) -> Case:
     """
     identity = default_id if row.get("id") in (None, "") else str(row["id"])
     if "candidates" in row:
-        nested = {name: _decoded(row[name]) for name in NESTED if name in row}
+        nested = {name: decoded(row[name]) for name in NESTED if name in row}
         return Case.model_validate({**row, **nested, "id": identity})
     if _is_flat(row):
         row = _flat(row)
+    if row.keys() >= CHOSEN and not {"response_a", "response_b"} & row.keys():
+        row = _as_pair(row)
     shape = _pairwise if "response_a" in row or "response_b" in row else _choice if "options" in row else _pointwise
+    if may_be_of_category(row) and (named := named_categories(row) or categories):
+        shape = partial(_of_category, categories=named)
     common = {name: row[name] for name in COMMON if row.get(name) not in (None, "")}
     if "meta" in common:
-        common["meta"] = _decoded(common["meta"])
+        common["meta"] = decoded(common["meta"])
     references = _references(row)
-    known = KNOWN | ({"reference"} if references else set())
+    known = KNOWN | ({"reference", "expected"} if references else set())
     other = {name: value for name, value in row.items() if name not in known and isinstance(value, str | int | float)}
-    if _word(row.get("label")) in NO_CHOICE:
-        other["label"] = _word(row["label"])
+    if word_of(row.get("label")) in NO_CHOICE and shape is _pairwise:
+        other["label"] = word_of(row["label"])
     if other and isinstance(common.get("meta", {}), dict):  # any other meta is refused below
         common["meta"] = other | common.get("meta", {})
     if "aspect" in common:
         common["aspect"] = str(common["aspect"])
     if "group" in common:
         common["group"] = str(common["group"])
-    return Case(id=identity, references=references, profile=_profile(row, scale), **(common | shape(row, scale)))
+    fields = common | _context(row) | shape(row, scale)
+    if not row.keys() & LABELS:  # nobody says what the votes amount to
+        fields["label"] = majority(fields["votes"])
+    return Case(id=identity, references=references, profile=_profile(row, scale), **fields)
 
 
 def _is_flat(row: Row) -> bool:
     """Whether the row is one review or one choice of a reviewer, without the reviewer's others."""
-    has_history = any(_list(name, row.get(name)) for name in ("reviews", "comparisons"))
+    has_history = any(list_of(name, row.get(name)) for name in ("reviews", "comparisons"))
     return row.get("reviewer") not in (None, "") and not has_history
 
 
@@ -140,13 +151,22 @@ def _flat(row: Row) -> Row:
     return flat
 
 
+def _as_pair(row: Row) -> Row:
+    """A preferred and another text as a pair; the preferred is a or b by a digest of both, in halves."""
+    texts = [text_of(row, "chosen"), text_of(row, "rejected")]
+    is_second = int(digest("\n".join(sorted(texts))), 16) % 2 == (texts[0] < texts[1])
+    pair = dict(zip(("response_a", "response_b"), texts[::-1] if is_second else texts, strict=True))
+    rest = {name: value for name, value in row.items() if name not in CHOSEN}
+    return rest | pair | {"label": "b" if is_second else "a"}
+
+
 def _pairwise(row: Row, scale: Scale) -> dict[str, Any]:
     label = None if row.get("label") in (None, "") else _letter("label", row["label"])
-    votes = _list("votes", row.get("votes"))
+    votes = votes_of(row.get("votes"))
     return {
         **_query(row),
         "candidates": tuple(
-            Candidate(text=_text(row, f"response_{side}"), system=row.get(f"system_{side}")) for side in "ab"
+            Candidate(text=text_of(row, f"response_{side}"), system=row.get(f"system_{side}")) for side in "ab"
         ),
         "label": label,
         "votes": tuple(_vote(vote) for vote in votes),
@@ -158,34 +178,40 @@ def _pointwise(row: Row, scale: Scale) -> dict[str, Any]:
         problem = f"the columns are {', '.join(sorted(map(str, row)))[:300] or 'none'}"
         advice = f"They have none of the shapes {SHAPES}; rename with --fields (in Python, CaseSource(fields=...))."
         raise FieldError("response", sorted(row), advice, problem)
-    if isinstance(row.get("label"), int | float) and row.get("score") in (None, ""):
-        raise FieldError("label", row["label"], "A single text has a `score`; rename with --fields score=label.")
+    if is_number(row.get("label")) and row.get("score") in (None, ""):
+        advice = "A number is a score: rename with --fields score=label; or name the categories, as in --categories 0,1"
+        raise FieldError("label", row["label"], f"{advice} (in Python, CaseSource(categories=...)).")
     scale = _scale(row, scale)
 
     def scores(field: str, value: object) -> Scores:
         try:
-            return Scores(values=(_number(field, value),), lo=scale[0], hi=scale[1])
+            return Scores(values=(number_of(field, value),), lo=scale[0], hi=scale[1])
         except ValidationError as error:
             reason = error.errors()[0]["msg"].removeprefix("Value error, ")
             raise FieldError(field, value, f"{reason.capitalize()}; give the scale with --scale LO..HI.") from None
 
     return {
         **_query(row),
-        "candidates": (Candidate(text=_text(row, "response"), system=row.get("system")),),
+        "candidates": (Candidate(text=text_of(row, "response"), system=row.get("system")),),
         "label": None if row.get("score") in (None, "") else scores("score", row["score"]),
-        "votes": tuple(scores("votes", vote) for vote in _list("votes", row.get("votes"))),
+        "votes": tuple(scores("votes", vote) for vote in votes_of(row.get("votes"))),
     }
 
 
+def _of_category(row: Row, scale: Scale, *, categories: Sequence[str]) -> dict[str, Any]:
+    text = Candidate(text=text_of(row, "response"), system=row.get("system"))
+    return {**_query(row), "candidates": (text,), **category_labels(row, categories)}
+
+
 def _choice(row: Row, scale: Scale) -> dict[str, Any]:
-    options = _list("options", row["options"])
+    options = list_of("options", row["options"])
     if not all(isinstance(option, str) for option in options):
         raise FieldError("options", row["options"], "Every option is a text.")
     if len(options) < 2:
         raise FieldError("options", row["options"], "A choice needs at least two options.")
 
     def winner(field: str, value: object) -> Label:
-        index = _number(field, value)
+        index = number_of(field, value)
         if index != int(index) or not 0 <= index < len(options):
             raise FieldError(field, value, f"Give the index of an option, 0..{len(options) - 1}.")
         return Winner(value=("a", "b")[int(index)] if len(options) == 2 else int(index))
@@ -194,7 +220,7 @@ def _choice(row: Row, scale: Scale) -> dict[str, Any]:
         **_query(row),
         "candidates": tuple(Candidate(text=option) for option in options),
         "label": None if row.get("label") in (None, "") else winner("label", row["label"]),
-        "votes": tuple(winner("votes", vote) for vote in _list("votes", row.get("votes"))),
+        "votes": tuple(winner("votes", vote) for vote in votes_of(row.get("votes"))),
     }
 
 
@@ -213,7 +239,7 @@ def _profile(row: Row, scale: Scale) -> Profile | None:
             raise FieldError(EARLIER, value, "Give a list of turns, each with `role` and `content`.")
         return EarlierConversation(turns=turns)
     if kind == "reviewer":
-        reviews, comparisons = _list("reviews", row.get("reviews")), _list("comparisons", row.get("comparisons"))
+        reviews, comparisons = list_of("reviews", row.get("reviews")), list_of("comparisons", row.get("comparisons"))
         try:
             return Reviewer(
                 id=str(value), reviews=tuple(reviews), comparisons=tuple(comparisons), scale=_scale(row, scale)
@@ -222,16 +248,17 @@ def _profile(row: Row, scale: Scale) -> Profile | None:
             if "is not on the scale" not in (text := explain(error)):
                 raise
             raise FieldError("reviews", reviews, f"{text.capitalize()} Give the scale with --scale LO..HI.") from None
-    features = _decoded(value)
+    features = decoded(value)
     if not isinstance(features, dict):
         return Persona(text=str(value))
     return Persona(features={name: str(feature) for name, feature in features.items() if feature not in (None, "")})
 
 
 def _references(row: Row) -> tuple[str, ...]:
-    """`references`, or else `reference` where it is a text; a number there is a column of another meaning."""
-    several, single = row.get("references"), row.get("reference")
-    texts = _list("references", several) if several not in (None, "") else [single] if isinstance(single, str) else []
+    """`references`, or else `reference` or `expected` where it is a text; a number is a column of another meaning."""
+    several = row.get("references")
+    single = next((row[name] for name in ("reference", "expected") if isinstance(row.get(name), str)), None)
+    texts = list_of("references", several) if several not in (None, "") else [] if single is None else [single]
     if not all(isinstance(text, str) for text in texts):
         raise FieldError("references", several, "Every reference is a text.")
     return tuple(text for text in texts if text.strip())
@@ -241,7 +268,7 @@ def _scale(row: Row, default: Scale) -> Scale:
     """The row's scale, else the scale of all rows."""
     if row.get("scale") is None:
         return default
-    bounds = [_number("scale", bound) for bound in _list("scale", row["scale"])]
+    bounds = [number_of("scale", bound) for bound in list_of("scale", row["scale"])]
     if len(bounds) != 2:
         raise FieldError("scale", row["scale"], "Give the lowest and the highest score, as in [1, 5].")
     if not bounds[0] < bounds[1]:
@@ -256,16 +283,27 @@ def _query(row: Row) -> dict[str, Any]:
         raise FieldError("query", None, "Give what was asked of the model (it may be an empty text).")
     history = _turns(row[name])
     if history is None:
-        return {"query": _text(row, name)}
+        return {"query": text_of(row, name)}
     if history[-1].role != "user":
         advice = "A conversation ends with the user's turn, which the responses answer."
-        raise FieldError(name, _decoded(row[name]), advice)
+        raise FieldError(name, decoded(row[name]), advice)
     return {"query": history[-1].text, "history": history[:-1]}
+
+
+def _context(row: Row) -> dict[str, str]:
+    """`context`, where another column is the query; several texts are paragraphs of it."""
+    value = row.get("context")
+    if value in (None, "", []) or all(row.get(name) is None for name in ASKED if name != "context"):
+        return {}
+    texts = decoded(value)
+    if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
+        return {"context": "\n\n".join(texts)}
+    return {"context": text_of(row, "context")}
 
 
 def _turns(value: object) -> tuple[Turn, ...] | None:
     """The turns of a list of {role, content}; None for anything else."""
-    turns = _decoded(value)
+    turns = decoded(value)
     if not isinstance(turns, list) or not turns or not all(isinstance(turn, dict) and "role" in turn for turn in turns):
         return None
     return tuple(_turn(turn) for turn in turns)
@@ -278,62 +316,25 @@ def _turn(turn: Mapping[str, Any]) -> Turn:
     return Turn(role=turn["role"], text=turn[name])
 
 
-def _text(row: Row, field: str) -> str:
-    value = row.get(field)
-    if not isinstance(value, str):
-        raise FieldError(field, value, "Give a text (it may be empty).")
-    return value
-
-
 def _letter(field: str, value: object) -> Winner:
-    letter = "tie" if _word(value) in NO_CHOICE else LETTERS.get(_word(value))
+    letter = "tie" if word_of(value) in NO_CHOICE else LETTERS.get(word_of(value))
     if letter is None:
-        raise FieldError(field, value, "Use a, b or tie.")
+        is_word = isinstance(value, str) and 0 < len(value) <= LONGEST_WORD and not {",", "="} & set(value)
+        stated = f", or say which it means, as in --values {shlex.quote(f'{value}=a')}" if is_word else ""
+        raise FieldError(field, value, f"Use a, b or tie{stated}.")
     return Winner.model_validate({"value": letter})
-
-
-def _word(value: object) -> str:
-    return str(value).strip().lower()
 
 
 def _vote(vote: object) -> Winner:
     """A letter, or {label, certainty} with a certainty in [0, 1]."""
     if not isinstance(vote, dict):
         return _letter("votes", vote)
-    certainty = None if vote.get("certainty") is None else _number("votes", vote["certainty"])
-    if certainty is not None and not 0 <= certainty <= 1:
-        raise FieldError("votes", vote, "A certainty is in 0..1.")
-    return _letter("votes", vote.get("label")).model_copy(update={"certainty": certainty})
+    return _letter("votes", vote.get("label")).model_copy(update={"certainty": certainty_of(vote)})
 
 
-def _number(field: str, value: object) -> float:
-    try:
-        number = math.nan if isinstance(value, bool) else float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise FieldError(field, value, "Give a number.")
-    return number
+class BadRow(DataError):
+    """A row of a file or set that cannot be read."""
 
 
-def _list(field: str, value: object) -> list[Any]:
-    value = _decoded(value)
-    if value is None or value == "":
-        return []
-    if not isinstance(value, list | tuple):
-        raise FieldError(field, value, "Give a list.")
-    return list(value)
-
-
-def _decoded(value: Any) -> Any:
-    """A list or object that a CSV cell holds as JSON text; anything else as it is."""
-    if isinstance(value, str) and value[:1] in "[{":
-        try:
-            return load_json(value)
-        except JsonError:
-            return value
-    return value
-
-
-def bad_row(source: str, line: int, error: Exception) -> DataError:
-    return DataError(f"{source} line {line}: {explain(error)}")
+def bad_row(source: str, line: int, error: Exception) -> BadRow:
+    return BadRow(f"{source} line {line}: {explain(error)}")

@@ -125,6 +125,6 @@ def _stratum(case: Case) -> str:
     label = case.label
     if label is None:
         return "unlabelled"
-    if not isinstance(label, Scores) or label.winner is not None:
-        return str(label.winner)
+    if not isinstance(label, Scores) or label.answer is not None:
+        return str(label.answer)
     return f"score {round(4 * (sum(label.values) / len(label.values) - label.lo) / (label.hi - label.lo))}"

@@ -56,10 +56,12 @@ def candidate_digests(case: Case) -> list[str]:
 def case_text_digest(case: Case) -> str:
     """16 hex digits of all that a judge sees of a case, whatever the order of its candidates.
 
-    Conversation, candidates, profile and aspect count, normalised and at any length; id, label, votes, systems, group
+    Conversation, context, candidates, profile and aspect count, and right answers beside categories, normalised and at
+    any length; id, label, votes, systems, group
     and `meta` do not. Equal digests mean that a judge that saw one case saw the other.
     """
     profile = json.dumps(case.profile.model_dump(), sort_keys=True, ensure_ascii=False) if case.profile else ""
     about = [*(turn.text for turn in case.history), case.query, profile, case.aspect or ""]
+    about += [text for text in (case.context, *(case.references if case.categories else ())) if text]
     texts = sorted(normalised(candidate.text) for candidate in case.candidates)
     return digest(json.dumps([[normalised(text) for text in about], texts]))

@@ -7,7 +7,15 @@ Every verdict can be written to a file and read again: numbers are finite, and t
 import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
+from pydantic import (
+    AliasChoices,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from ..errors import UnscoredReason
 from .case import SWAPPED, Case, Label, Letter, Record, ScoreNumber, Scores, Winner
@@ -19,6 +27,8 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 MOST_SPENT = 1e12  # calls, tokens, dollars or seconds of one verdict: sums over many stay exact
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{0,64}$")]
+BLANK = "no head yet: this verdict is a blank; dicast compile learns one from labels"  # a note of such a verdict
+WHERE_SET = ("category", "categories", "by_head")  # fields that are written only where they say something
 HALF = re.compile("[\ud800-\udfff]")
 
 
@@ -87,12 +97,13 @@ class Finding(Record):
     levels: tuple[tuple[Probability, ...], ...] | None = Field(
         default=None, description="for each candidate the probabilities of the scale's levels, lowest first"
     )
-    distribution: dict[str, Probability] | None = Field(default=None, description="winner -> probability")
+    distribution: dict[str, Probability] | None = Field(default=None, description="winner or category -> probability")
     samples: Annotated[int, Field(ge=1)] = Field(
         default=1, description="how many answers were drawn, of which the distribution has the proportions"
     )
-    coverage: Probability | None = Field(
+    mass_read: Probability | None = Field(
         default=None,
+        validation_alias=AliasChoices("mass_read", "coverage"),  # its name in earlier files
         description="the probability that the model gave to the offered options; None: the answer was generated",
     )
     certainty: Probability | None = Field(default=None, description="the certainty that the model stated in words")
@@ -137,10 +148,11 @@ class Verdict(Record):
     reason: UnscoredReason | None = Field(default=None, description="why it is unscored")
     detail: ModelText = Field(default="", description="for an unscored verdict: what happened")
     winner: Letter | int | None = Field(default=None, description="a letter for a pair, an index for a choice")
+    category: str | None = Field(default=None, description="of a single text with categories: which of them it is")
     scores: tuple[ScoreNumber, ...] | None = Field(
         default=None, description="one score per candidate, on the judge's scale"
     )
-    distribution: dict[str, Probability] | None = Field(default=None, description="winner -> probability")
+    distribution: dict[str, Probability] | None = Field(default=None, description="winner or category -> probability")
     certainty: Probability | None = Field(
         default=None, description="the probability that the verdict is right; calibrated where a head is fitted"
     )
@@ -159,6 +171,11 @@ class Verdict(Record):
     consistent: bool | None = Field(
         default=None, description="whether both orders give the same winner; None: they were not both presented"
     )
+    by_head: bool = Field(
+        default=False,
+        description="whether a head named winner and certainty; what each order said is then of the readings that the "
+        "head weighed, not of this verdict",
+    )
     usage: Usage = Field(default=Usage(), description="what the judgment cost")
 
     @model_validator(mode="after")
@@ -167,12 +184,24 @@ class Verdict(Record):
             raise ValueError("an unscored verdict carries a reason, and no other verdict does")
         return self
 
+    @property
+    def answer(self) -> str | None:
+        """The winner or the category, as text; None of a verdict that is a score, or unscored."""
+        return self.category if self.winner is None else str(self.winner)
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_empty(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """The fields; a verdict without a category is written as before there were any."""
+        fields: dict[str, Any] = serialize(self)
+        return {name: value for name, value in fields.items() if value or name not in WHERE_SET}
+
     def _repr_html_(self) -> str:
         """The verdict as a table, for notebooks; all texts are escaped."""
         probabilities = ", ".join(f"{label} {p:.2f}" for label, p in (self.distribution or {}).items())
         values = {
             "status": self.status if self.reason is None else f"{self.status}: {self.reason} {self.detail}",
             "winner": self.winner,
+            "category": self.category,
             "scores": ", ".join(f"{score:g}" for score in self.scores or ()),
             "probabilities": probabilities,
             "certainty": "" if self.certainty is None else f"{self.certainty:.2f}",
@@ -212,6 +241,7 @@ class Judged(Verdict):
     votes: tuple[Label, ...] = Field(default=(), description="the case's single annotators' labels")
     group: str | None = Field(default=None, description="the case's group")
     aspect: str | None = Field(default=None, description="the case's aspect")
+    categories: tuple[str, ...] = Field(default=(), description="the case's categories; of two the second is positive")
     attributes: dict[str, ModelText] = Field(
         default_factory=dict, description="the case's attributes (subset, source, language, ...); empty values left out"
     )
@@ -246,6 +276,8 @@ class Judged(Verdict):
             if items and not count:
                 count, first = len(items), name
         self._check_winner(self.winner, count)
+        if self.category is not None and (self.winner is not None or count > 1):
+            raise ValueError(f"category {self.category!r} is of a single text, but there is a winner, or two texts")
         for label in (self.label, *self.votes):
             if isinstance(label, Winner):
                 self._check_winner(label.value, count)
@@ -291,6 +323,11 @@ class Judged(Verdict):
         """The candidate that the label prefers: its winner, or the candidate with the higher score."""
         return self.label.winner if self.label else None
 
+    @property
+    def human_answer(self) -> str | None:
+        """The label's winner or category, as text; None of a score, or without a label."""
+        return self.label.answer if self.label else None
+
     @classmethod
     def of(cls, case: Case, verdict: Verdict, **digests: str) -> "Judged":
         """The line of a case and its verdict; `digests` as in the fields, where it is a line of a run."""
@@ -302,6 +339,7 @@ class Judged(Verdict):
             votes=case.votes,
             group=case.split_key,
             aspect=case.aspect,
+            categories=case.categories,
             attributes=case.attributes,
             systems=systems if any(systems) else (),
             lengths=tuple(len(candidate.text) for candidate in case.candidates),

@@ -20,6 +20,7 @@ from ..judging.hparam import HParam
 from .registry import register
 from .set_preparation import BuiltCases, Figures, SetPreparation
 
+MOST_REVIEWS = 20  # in a history
 AUTO = "auto"
 USUAL_K = {1: 3, 2: 1}  # candidates -> earlier reviews, or choices, as in the paper
 USUAL_MINIMUM = {1: 6, 2: 2}  # candidates -> texts, or pairs of texts, of a reviewer
@@ -73,7 +74,7 @@ class Histories(SetPreparation):
         max_words: int = 2500,
     ) -> None:
         super().__init__()
-        self.k = HParam(k, (AUTO, *range(21)))
+        self.k = HParam(k, (AUTO, *range(MOST_REVIEWS + 1)))
         self.minimum = HParam(minimum, (AUTO, *range(1, 1001)))
         self.queries = HParam(queries, least=1)
         self.prior = HParam(prior, least=0.0, most=1.0)

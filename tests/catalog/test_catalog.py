@@ -637,7 +637,7 @@ def test_prism_pairs_have_the_best_of_the_answers_that_the_filter_leaves(tmp_pat
 
 
 def test_every_set_can_be_converted() -> None:
-    assert all(entry.read_original for entry in DATA_SETS)
+    assert all(entry.read_original for entry in DATA_SETS if entry.files)
     assert {entry.kind for entry in DATA_SETS} == set(KINDS)
 
 

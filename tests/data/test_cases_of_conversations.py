@@ -11,7 +11,8 @@ from dspy.lm15 import Request
 from pydantic import ValidationError
 
 from dicast.data import Case, Preference, Turn
-from dicast.data.rows import FieldError, row_to_case
+from dicast.data.row_fields import FieldError
+from dicast.data.rows import row_to_case
 from dicast.judging import build
 from dicast.judging.judge import request_text
 from dicast.parsing import explain

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from dicast.data import Case, Persona, Rejects, Reviewer, Scores, Winner, read_cases
-from dicast.data.readers import file_digest
+from dicast.data.readers import ENDINGS, file_digest
 from dicast.errors import DataError
 
+MEANS = "which it means, as in --values {}."
 PAIR: dict[str, Any] = {"query": "Say hello.", "response_a": "Hello.", "response_b": "Good day.", "label": "b"}
 TEXT: dict[str, Any] = {"query": "Say hello.", "response": "Hello.", "score": 3}
 CHOICE: dict[str, Any] = {"query": "Where?", "options": ["a grill", "a bean bar", "a pub"], "preference": "no meat"}
@@ -179,7 +180,7 @@ def test_a_split_that_is_not_there_is_named(hub_folder: Path) -> None:
 
 def test_a_bad_row_of_the_hub_library_is_named(hub_folder: Path) -> None:
     written(hub_folder / "train.jsonl", PAIR, PAIR | {"label": "best"})
-    with pytest.raises(DataError, match=r'some-set line 2: field \'label\' is "best"\. Use a, b or tie\.'):
+    with pytest.raises(DataError, match=r'some-set line 2: field \'label\' is "best"\. Use a, b or tie, or say'):
         from_hub(str(hub_folder))
 
 
@@ -250,7 +251,10 @@ def test_the_scale_given_holds_for_rows_that_name_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "told"),
     [
-        (PAIR | {"label": "best"}, "field 'label' is \"best\". Use a, b or tie."),
+        (
+            PAIR | {"label": "best"},
+            "field 'label' is \"best\". Use a, b or tie, or say which it means, as in --values best=a.",
+        ),
         (
             TEXT | {"score": 9},
             "field 'score' is 9. Score 9 is not on the scale 1..5; give the scale with --scale LO..HI.",
@@ -287,7 +291,7 @@ def test_a_line_that_is_no_row_is_named(line: bytes, told: str, tmp_path: Path) 
 
 def test_a_file_that_is_not_there_says_what_may_be_given(tmp_path: Path) -> None:
     assert refusal(tmp_path / "rows.jsonl") == (
-        "rows.jsonl: there is no such file. Give a .jsonl, .csv or .parquet file, hf:NAME or a catalogue name."
+        f"rows.jsonl: there is no such file. Give a {ENDINGS} file, hf:NAME or a catalogue name."
     )
 
 
@@ -296,11 +300,11 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "ending"), [("rows.txt", ".txt"), ("rows.tsv.gz", ".tsv"), ("rows", ""), ("r.gz", "")]
+    ("name", "ending"), [("rows.txt", ".txt"), ("rows.txt.gz", ".txt"), ("rows", ""), ("r.gz", "")]
 )
 def test_an_ending_that_nobody_knows_is_named(name: str, ending: str, tmp_path: Path) -> None:
     assert refusal(written(tmp_path / name, PAIR)) == (
-        f"{name}: the ending {ending!r} is not known. Use .jsonl, .csv or .parquet (.gz may follow)."
+        f"{name}: the ending {ending!r} is not known. Use {ENDINGS} (.gz may follow)."
     )
 
 
@@ -352,7 +356,13 @@ def test_bad_rows_are_written_beside_their_line_and_error(tmp_path: Path, reject
     bad = PAIR | {"label": "beß"}
     cases = read(written(tmp_path / "rows.jsonl", PAIR, bad, PAIR), rejects=rejects)
     assert [case.id for case in cases] == ["rows:1", "rows:3"]
-    assert rejected(rejects) == [{"line": 2, "error": "field 'label' is \"beß\". Use a, b or tie.", "row": bad}]
+    assert rejected(rejects) == [
+        {
+            "line": 2,
+            "error": "field 'label' is \"beß\". Use a, b or tie, or say which it means, as in --values 'beß=a'.",
+            "row": bad,
+        }
+    ]
 
 
 def test_lines_that_are_no_rows_are_rejected_as_they_stand(tmp_path: Path, rejects: Rejects) -> None:

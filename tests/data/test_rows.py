@@ -7,7 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from dicast.data import Case, EarlierConversation, Persona, Preference, Reviewer, Scores, Winner
-from dicast.data.rows import FieldError, bad_row, row_to_case
+from dicast.data.row_fields import FieldError
+from dicast.data.rows import bad_row, row_to_case
 from dicast.parsing import explain
 
 PAIR: dict[str, Any] = {"query": "Say hello.", "response_a": "Hello.", "response_b": "Good day."}
@@ -56,6 +57,20 @@ def test_a_pair_takes_votes_as_a_list_or_as_json() -> None:
     assert [vote.value for vote in made(PAIR, votes=votes).votes if isinstance(vote, Winner)] == ["a", "tie", "b"]
 
 
+@pytest.mark.parametrize("cell", ["a,b,A", "a; b ;a", "a|b|a", "a\nb\na"])
+def test_votes_may_be_words_in_one_cell(cell: str) -> None:
+    assert made(PAIR, votes=cell) == made(PAIR, votes=["a", "b", "a"])
+
+
+def test_votes_without_a_label_are_labelled_by_their_majority() -> None:
+    assert made(PAIR, votes="a,b,a").label == Winner(value="a")
+    assert made(PAIR, votes=["a", {"label": "a", "certainty": 0.5}]).label == Winner(value="a")
+    assert made(PAIR, votes="a,b").label is None
+    assert made(PAIR, votes="a,b,b", label="").label is None
+    assert made(TEXT, votes="[2, 3, 4]").label == Scores(values=(3,), lo=1, hi=5)
+    assert made(CHOICE, votes="1,1,0").label == Winner(value=1)
+
+
 def test_a_pair_with_one_response_missing_names_the_other() -> None:
     assert told({"query": "q", "response_a": "x"}) == "field 'response_b' is null. Give a text (it may be empty)."
 
@@ -63,11 +78,12 @@ def test_a_pair_with_one_response_missing_names_the_other() -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"label": "c"}, "field 'label' is \"c\". Use a, b or tie."),
+        ({"label": "c"}, "field 'label' is \"c\". Use a, b or tie, or say which it means, as in --values c=a."),
         ({"label": 1}, "field 'label' is 1. Use a, b or tie."),
         ({"label": True}, "field 'label' is true. Use a, b or tie."),
-        ({"votes": ["a", "x"]}, "field 'votes' is \"x\". Use a, b or tie."),
-        ({"votes": "a"}, "field 'votes' is \"a\". Give a list."),
+        ({"votes": ["a", "x"]}, "field 'votes' is \"x\". Use a, b or tie, or say which it means, as in --values x=a."),
+        ({"votes": "a; x"}, "field 'votes' is \"x\". Use a, b or tie, or say which it means, as in --values x=a."),
+        ({"votes": 3}, "field 'votes' is 3. Give a list."),
         ({"response_a": 5}, "field 'response_a' is 5. Give a text (it may be empty)."),
         ({"query": ["q"]}, "field 'query' is [\"q\"]. Give a text (it may be empty)."),
     ],
@@ -127,7 +143,7 @@ def test_a_bad_field_of_a_text_is_named_with_its_value(more: dict[str, Any], mes
 
 
 def test_a_text_whose_score_is_called_label_is_not_taken_as_unlabelled() -> None:
-    assert "field 'label' is 3.5. A single text has a `score`; rename with --fields score=label." in told(
+    assert "field 'label' is 3.5. A number is a score: rename with --fields score=label; or name" in told(
         TEXT, label=3.5
     )
     assert made(TEXT, label="news").label is None
@@ -136,8 +152,8 @@ def test_a_text_whose_score_is_called_label_is_not_taken_as_unlabelled() -> None
 def test_a_row_of_no_shape_lists_its_fields_and_the_shapes() -> None:
     assert told({"prompt": "p", "chosen": "x"}) == (
         "the columns are chosen, prompt. They have none of the shapes pairwise (query, response_a, response_b), "
-        "pointwise (query, response), choice (query, options), flat (reviewer, text); rename with --fields (in Python, "
-        "CaseSource(fields=...))."
+        "pointwise (query, response, score or label), choice (query, options), flat (reviewer, text); rename with "
+        "--fields (in Python, CaseSource(fields=...))."
     )
     assert told({"reviewer": "r", "tale": "x", "score": 3}).startswith("the columns are reviewer, score, tale. They")
 

@@ -12,7 +12,7 @@ from dicast.errors import UnscoredReason
 
 FINDINGS = (
     Finding(criterion="warm", order="ab", scores=(4.0, 2.5), levels=((0.0, 1.0), (0.75, 0.25)), explanation="e"),
-    Finding(criterion="warm", order="ba", weight=2.0, distribution={"a": 0.5, "b": 0.3, "tie": 0.2}, coverage=0.9),
+    Finding(criterion="warm", order="ba", weight=2.0, distribution={"a": 0.5, "b": 0.3, "tie": 0.2}, mass_read=0.9),
     Finding(criterion="brief", guideline="g", scores=(1.0, 5.0)),
 )
 PAIRWISE = Verdict(
@@ -60,7 +60,15 @@ def test_swapping_a_finding_exchanges_scores_levels_and_letters() -> None:
     assert scored.swapped().scores == (2.5, 4.0)
     assert scored.swapped().levels == ((0.75, 0.25), (0.0, 1.0))
     assert lettered.swapped().distribution == {"a": 0.3, "b": 0.5, "tie": 0.2}
-    assert (lettered.swapped().weight, lettered.swapped().coverage) == (2.0, 0.9)
+    assert (lettered.swapped().weight, lettered.swapped().mass_read) == (2.0, 0.9)
+
+
+def test_the_mass_read_of_earlier_files_is_read() -> None:
+    earlier = {"criterion": "warm", "distribution": {"a": 0.5, "b": 0.5}, "coverage": 0.9}
+    finding = Finding.model_validate_json(json.dumps(earlier))
+    assert finding.mass_read == 0.9
+    assert finding.model_dump()["mass_read"] == 0.9
+    assert Finding.model_validate(finding.model_dump()) == finding
 
 
 def test_only_the_letters_of_a_distribution_are_exchanged() -> None:

@@ -150,6 +150,7 @@ def test_a_damaged_file_is_read_or_refused_in_one_line(reading: Reading) -> None
     attack()
 
 
+@pytest.mark.slow
 def test_a_few_hundred_damaged_files_through_the_command_line_leave_no_traceback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
