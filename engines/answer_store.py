@@ -11,7 +11,8 @@ import os
 import re
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -34,6 +35,19 @@ Result = TypeVar("Result")
 logger = logging.getLogger("dicast")
 
 
+_anew: ContextVar[bool] = ContextVar("dicast_anew", default=False)
+
+
+@contextlib.contextmanager
+def asking_anew() -> Iterator[None]:
+    """Inside, in every thread that keeps the context, no store gives or takes an answer: each call is made."""
+    token = _anew.set(True)
+    try:
+        yield
+    finally:
+        _anew.reset(token)
+
+
 class AnswerStore:
     """Answers by key.
 
@@ -53,12 +67,16 @@ class AnswerStore:
         self._puts = 0
 
     def get(self, key: bytes) -> bytes | None:
-        """The answer; None when there is none, or the file cannot be read."""
+        """The answer; None when there is none, the file cannot be read, or inside `asking_anew`."""
+        if _anew.get():
+            return None
         row = self._run(lambda file: file.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone())
         return row[0] if row and isinstance(row[0], bytes) else None
 
     def put(self, key: bytes, answer: bytes) -> None:
-        """Store an answer, in place of an earlier one of the same key."""
+        """Store an answer, in place of an earlier one of the same key; none inside `asking_anew`."""
+        if _anew.get():
+            return
 
         def write(file: sqlite3.Connection) -> None:
             if self._puts % LIMIT_CHECKED_EVERY == 0:

@@ -6,6 +6,8 @@ from contextvars import ContextVar
 
 from dspy.lm15 import Response
 
+LOOP = 40  # characters at the end of a text that it has before, too
+
 _cuts: ContextVar[list[str] | None] = ContextVar("dicast_cut_answers", default=None)
 
 
@@ -25,3 +27,16 @@ def note_cut(response: Response) -> None:
     cuts = _cuts.get()
     if cuts is not None and response.finish_reason == "length":
         cuts.append(response.text or "")
+
+
+def repeats_itself(text: str) -> bool:
+    """Whether the end of a text is in it before: a model in a loop, which more room does not help.
+
+    Example:
+        >>> repeats_itself("A good answer. " + "It is clear and it is complete, as asked. " * 5)
+        True
+        >>> repeats_itself("It is clear and it is complete, but it leaves out the second half of what was asked.")
+        False
+    """
+    end = text[-LOOP:]
+    return len(end) == LOOP and end in text[:-LOOP]

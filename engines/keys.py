@@ -7,6 +7,7 @@ be repeated by an error of a library. Every key that is read is removed from all
 
 import os
 import re
+from collections.abc import Iterable
 
 from ..errors import ModelError
 from ..redaction import register_secret
@@ -51,6 +52,11 @@ def address_of(provider: str) -> str | None:
 def prefix_of(provider: str) -> str:
     """What the names of a provider's variables begin with."""
     return re.sub(r"\W", "_", provider).upper()
+
+
+def missing_key(model: str, names: Iterable[str]) -> str:
+    """What to say of a model whose key is in none of these variables."""
+    return f"model {model!r}: no API key. Set {' or '.join(names)} in the environment or in .env."
 
 
 def strip_environment(provider: str) -> None:

@@ -3,7 +3,8 @@
 `Transport` is a DSPy engine (`complete(Request) -> Response`) around a native lm15 or LiteLLM engine. It looks a
 request up in the answer store, bounds the time of a call, asks again after failures that pass, checks replies before
 they are stored, charges usage to the context's ledger and adapts concurrency. DSPy's own retries and its cache are not
-used: the cache's key lacks the address, and it is a pickle.
+used: the cache's key lacks the address, and it is a pickle. A request goes out in the shape that the model takes
+(`adapting`).
 """
 
 import asyncio
@@ -20,11 +21,14 @@ from dspy.utils.exceptions import LMError
 
 from ..data import Usage
 from ..errors import DicastError, NoTokenProbabilities
+from .adapting import adapted
 from .answer_store import AnswerStore, default_store
+from .capabilities import KeptCard
 from .cut_answers import note_cut
 from .kept_answers import KeptAnswers, keeping_answers
 from .ledger import charge, current_deadline
 from .limiter import Limiter
+from .model_options import ModelOptions
 from .pace import TIMEOUT, current_pace
 from .reply import NO_PROBABILITIES, ReplyWithoutProbabilities, check_reply
 from .retries import ATTEMPTS, NoAnswerInTime, with_retries
@@ -61,6 +65,7 @@ class Transport:
         with_seed: Mapping[str, Any] | None = None,
     ) -> None:
         self.with_seed = dict(with_seed or {})
+        self.answers_json = schema
         self.inner, self.wire_model, self.pricing = inner, wire_model, pricing
         self.limiter, self._most_attempts = Limiter(max_in_flight), attempts
         self._timed = (
@@ -71,6 +76,7 @@ class Transport:
         if schema:
             self.supported_params.add("response_format")
         self._answers = KeptAnswers()
+        self.card = KeptCard()
 
     def complete(self, request: Request) -> Response:
         """The answer: a stored one, that of an equal call in flight, or a new one, which is stored."""
@@ -83,7 +89,10 @@ class Transport:
         if config.seed is not None and self.with_seed:
             config = dataclasses.replace(config, extensions=(config.extensions or {}) | self.with_seed)
         wire = dataclasses.replace(request, model=self.wire_model, config=config)
-        response, seconds = with_retries(lambda: self._attempt(wire, request.model), self._most_attempts)
+        return adapted(wire, self.card, lambda shape: self._paid(shape, request.model))
+
+    def _paid(self, wire: Request, model: str) -> Response:
+        response, seconds = with_retries(lambda: self._attempt(wire, model), self._most_attempts)
         charge(self._usage(response, wire, seconds))
         return response
 
@@ -96,7 +105,7 @@ class Transport:
                 raise NoAnswerInTime("the minutes of the budget are used up.")
             started = time.perf_counter()
             try:
-                with pace.requests.sent(model, pace.timeout or self._timed.timeout):
+                with pace.requests.sent(model, self._timed.seconds):
                     response = check_reply(self._timed.complete(wire), wire)
             except RateLimitError:
                 self.limiter.refused()
@@ -126,6 +135,10 @@ class Transport:
             cost=cost,
             seconds=seconds,
         )
+
+    def wait(self, seconds: float | None) -> None:
+        """Wait so long for the first byte of an answer, whatever a run says; None: as the run says."""
+        self._timed.own_timeout = seconds
 
     def close(self) -> None:
         self._timed.close()
@@ -158,6 +171,7 @@ class MeteredLM(dspy.LM):
     Args:
         identity: names model and address; part of the key of its answers.
         cache: whether answers are kept and used again; `lm(..., cache=False)` and `lm.copy(cache=False)` likewise.
+        options: of its model string. Its timeout holds for every call, its decoding where a judge sets none.
         store: where; by default that of the user (`default_store`).
     """
 
@@ -169,12 +183,20 @@ class MeteredLM(dspy.LM):
         transport: Transport,
         *,
         cache: bool = True,
+        options: ModelOptions | None = None,
         store: AnswerStore | None = None,
     ) -> None:
+        self.options = options or ModelOptions()
+        transport.wait(self.options.timeout)
         asynchronous = AsyncTransport(transport)
         super().__init__(identity, engine=transport, async_engine=asynchronous, cache=cache, num_retries=0)
         self.transport = transport
         self.store = store or (default_store() if cache else None)
+
+    @property
+    def answers_json(self) -> bool:
+        """Whether written answers are asked for as JSON: where a schema is enforced, or the model was trained so."""
+        return self.transport.answers_json
 
     @property
     def special_tokens(self) -> frozenset[str]:

@@ -6,16 +6,19 @@
     openai/gpt-4o-mini                 a provider as LiteLLM writes it; DSPy's native route where there is one
     openai/NAME@http://127.0.0.1:8000/v1   any OpenAI-compatible server (vLLM, llama.cpp, Ollama, ...)
 
+Options follow, as in `openai/gpt-5-mini,reasoning=low,timeout=600`: see `model_options`.
+
 Keys come from the providers' own environment variables (OPENAI_API_KEY, ...) or a `.env` file; they are never stored.
 """
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from ..errors import ModelError
 from .keys import address_of, prefix_of
+from .model_options import ModelOptions, is_option, read_options
 from .weights import CATALOG, DEFAULT
 
 DEFAULT_MODEL = f"local/{DEFAULT}"
@@ -38,24 +41,37 @@ EXAMPLE = f"Write provider/model, as in {DEFAULT_MODEL}."
 
 @dataclass(frozen=True)
 class ModelString:
-    """A parsed model string; `identity` names model, weights and endpoint, and never a key."""
+    """A parsed model string; `identity` names model, weights, endpoint and the options that change answers, and never a
+    key."""
 
     provider: str
     model: str
     endpoint: str | None = None
+    options: ModelOptions = field(default_factory=ModelOptions)
 
     @property
     def identity(self) -> str:
+        return self.address + self.options.text
+
+    @property
+    def address(self) -> str:
+        """Model and endpoint, without options."""
         return f"{self.provider}/{self.model}" + (f"@{self.endpoint}" if self.endpoint else "")
+
+    @property
+    def without_options(self) -> "ModelString":
+        """Without options."""
+        return replace(self, options=ModelOptions())
 
     @classmethod
     def parse(cls, text: str) -> "ModelString":
-        """Parse `provider/model[@url]`; MLflow's `provider:/model` is taken too.
+        """Parse `provider/model[@url][,option=value...]`; MLflow's `provider:/model` is taken too.
 
         Raises:
-            ModelError: no provider, no model, a URL that is not http(s), or a URL that holds a key.
+            ModelError: no provider, no model, a URL that is not http(s), a URL that holds a key, or a wrong option.
         """
         refuse_secret(text)
+        text, *parts = _named(text)
         if not text.strip().isprintable():
             raise ModelError(f"model {text!r}: holds a character that no model name has. {EXAMPLE}")
         model, _, endpoint = text.strip().partition("@http")
@@ -68,7 +84,31 @@ class ModelString:
                 f"model {text!r}: the part after @ is not an address. Write it in full, as in @http://HOST/v1."
             )
         url = f"http{endpoint}".rstrip("/") if endpoint else default_endpoint(provider)
-        return cls(provider, name, check_address(url, model, provider) if url else None)
+        options = read_options(parts, model)
+        return cls(provider, name, check_address(url, model, provider) if url else None, options)
+
+
+def _named(text: str) -> list[str]:
+    """The model string without options, and what follows it; a comma that begins no `name=value` is of the name."""
+    parts = text.split(",")
+    first = next((at for at, part in enumerate(parts) if at and "=" in part), len(parts))
+    return [",".join(parts[:first]), *parts[first:]]
+
+
+def entries(text: str) -> list[str]:
+    """The entries of a list of models, each with the options behind it.
+
+    Example:
+        >>> entries("judge=openai/gpt-5,reasoning=low,criteria=local/qwen2.5-coder-1.5b")
+        ['judge=openai/gpt-5,reasoning=low', 'criteria=local/qwen2.5-coder-1.5b']
+    """
+    listed: list[str] = []
+    for part in text.split(","):
+        if listed and is_option(part):
+            listed[-1] += f",{part.strip()}"
+        else:
+            listed.append(part)
+    return listed
 
 
 def refuse_secret(text: str) -> None:

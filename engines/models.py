@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from ..errors import ModelError
 from .engine import Engine, engine_of
-from .model_string import DEFAULT_MODEL, ModelString, refuse_secret
+from .model_options import KNOWN
+from .model_string import DEFAULT_MODEL, ModelString, entries, refuse_secret
 from .weights import OnProgress
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 # Must be set before LiteLLM is first imported: in its default mode DEV it loads every variable of a `.env` file.
 os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
 
-_lms: "dict[tuple[str, bool, bool], MeteredLM]" = {}
+_lms: "dict[tuple[ModelString, bool, bool], MeteredLM]" = {}
 _lock = threading.Lock()
 _without_keys: Counter[str] = Counter()  # identities of models, see `withholding_keys`
 
@@ -38,13 +39,18 @@ def get_lm(text: str, *, cache: bool = True, trusted: bool = True) -> "MeteredLM
     parsed = ModelString.parse(text)
     trusted = may_see_keys(parsed.identity, trusted)
     with _lock:
-        key = (parsed.identity, cache, trusted)
+        key = (parsed, cache, trusted)
         if key not in _lms:
+            from .capabilities import KeptCard
             from .lm import MeteredLM
 
             engine = engine_of(parsed)
-            identity = engine.identity(parsed)
-            _lms[key] = MeteredLM(identity, engine.connect(parsed, trusted=trusted), cache=cache)
+            identity = engine.identity(parsed.without_options)
+            if parsed.options.api_version:
+                identity += f",api_version={parsed.options.api_version}"
+            transport = engine.connect(parsed, trusted=trusted)
+            transport.card = KeptCard.of(identity)
+            _lms[key] = MeteredLM(identity, transport, cache=cache, options=parsed.options)
         return _lms[key]
 
 
@@ -76,36 +82,46 @@ def resolved_identity(text: str) -> str:
         ModelError: an unknown model, or a weights file that does not exist.
     """
     parsed = ModelString.parse(text)
-    return engine_of(parsed).identity(parsed)
+    return engine_of(parsed).identity(parsed.without_options) + parsed.options.text
 
 
 class Roles(Mapping[str, str]):
-    """Which model string answers which stage: `judge=...,criteria=...`; a lone string answers all of them.
+    """Which model string answers which stage: `judge=...,criteria=...`; a lone string answers all of them. Options are
+    those of the model before them.
 
     Example:
-        >>> roles = Roles.parse("local/qwen2.5-coder-1.5b,criteria=openai/gpt-4o-mini")
+        >>> roles = Roles.parse("local/qwen2.5-coder-1.5b,criteria=openai/gpt-5-mini,reasoning=low")
         >>> roles["criteria"], roles["judgment"]
-        ('openai/gpt-4o-mini', 'local/qwen2.5-coder-1.5b')
+        ('openai/gpt-5-mini,reasoning=low', 'local/qwen2.5-coder-1.5b')
     """
 
     def __init__(self, models: Mapping[str, str]) -> None:
         self._models = dict(models)
 
     @classmethod
-    def parse(cls, text: str) -> "Roles":
-        """Raises ModelError for an empty entry, a role given twice, or what is no text."""
+    def parse(cls, text: str | Mapping[str, str]) -> "Roles":
+        """The roles of a text or of a mapping; raises ModelError for an empty entry, a role given twice, or what is
+        neither."""
+        if isinstance(text, Roles):
+            return text
+        if isinstance(text, Mapping):
+            text = ",".join(f"{role}={model}" for role, model in text.items())
         if not isinstance(text, str):
             raise ModelError(f"lm: {text!r} is no model string. Write provider/model, or role=provider/model,...")
         refuse_secret(text)
         models: dict[str, str] = {}
-        for part in text.split(","):
+        for part in entries(text):
             role, equals, model = part.strip().partition("=")
-            if not equals:
+            if not equals or "/" in role:  # an option's sign
                 role, model = "judge", part.strip()
             if not role or not model:
                 raise ModelError(f"--lm {text!r}: {part!r} names no model. Write role=provider/model,... or one model.")
             if role in models:
                 raise ModelError(f"--lm {text!r}: the role {role!r} is given twice.")
+            if models and "/" not in model:
+                raise ModelError(
+                    f"--lm {text!r}: {role!r} is no option, and as a role it has no model. The options: {KNOWN}."
+                )
             ModelString.parse(model)
             models[role] = model
         return cls(models)

@@ -16,7 +16,7 @@ from ..errors import NoTokenProbabilities
 ROUNDING = 1e-4  # a log-probability this far above 0 is a rounded 0
 MOST_TOKENS = 10**9  # of one call; a greater number is no count
 MASS_LIMIT = 2.0  # the alternatives of a token share a probability of 1; servers that round and cut give somewhat more
-ADVICE = "Use --readout generate, or a server with logprobs (vLLM, llama.cpp, OpenAI)."
+ADVICE = "Use --readout auto or generate, or a server with logprobs (vLLM, llama.cpp, OpenAI)."
 NO_PROBABILITIES = f"{NoTokenProbabilities.words}. {ADVICE}"
 CONTENT_KEYS = ("content", "candidates", "output")  # where bodies without `choices` hold the message
 TEXT_FIELDS = ("text", "value", "probabilities", "id", "name", "input", "title", "url")  # of a message's parts

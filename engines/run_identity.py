@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 OF_JUDGE = ("judge", "settings", "models", "learned", "fitted_cases")  # the names that `judge_digest` covers
-OF_CASES = ("data", "fields", "scale")  # how cases were read; verdicts that carry digests are compared case by case
-ADDED_LATER = ("models", "fitted_cases", "fields", "scale")  # names that manifests of earlier versions lack
+OF_CASES = ("data", "fields", "scale", "layout")  # how cases were read; verdicts with digests are compared one by one
+ADDED_LATER = ("models", "fitted_cases", "fields", "scale", "layout")  # names that manifests of earlier versions lack
 
 
 class Difference(NamedTuple):

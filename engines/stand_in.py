@@ -12,12 +12,14 @@ from typing import Any
 from dspy.lm15 import Message, Request, Response, TextPart, TokenLogprob, TopLogprob, Usage
 
 from .answer_store import AnswerStore
+from .asked_distributions import DRAW_TOKENS, STATE
 from .lm import MeteredLM, Transport
 
 CHARACTERS_PER_TOKEN = 4.0  # of English text
 WORDS = 40  # of a written text
 MOST_ITEMS = 10  # of a list without a bound
 PROBABILITIES: Mapping[str, float] = {"A": 0.4, "Yes": 0.3, "B": 0.15, "3": 0.1, "No": 0.05}
+SAMPLED = "A 3 Yes"
 SENTENCE = "the text says what was asked for in clear words and leaves out little "
 _numbers = itertools.count()
 
@@ -42,7 +44,7 @@ class _StandIn:
             text = top[0].token
         else:
             schema: dict[str, Any] = (request.config.response_format or {}).get("schema", {})
-            value = usual_value(schema)
+            value = usual_value(schema) if schema else _asked_for(request)
             text = value if isinstance(value, str) else json.dumps(value)
         return Response(
             id=None,
@@ -55,6 +57,13 @@ class _StandIn:
 
     def close(self) -> None:
         pass
+
+
+def _asked_for(request: Request) -> Any:
+    """A sampled letter, which names one option of each kind of question; a stated distribution; or a text."""
+    if STATE.partition("{")[0] in _prompt(request):
+        return {name: round(100 * p) for name, p in PROBABILITIES.items()}
+    return SAMPLED if request.config.max_tokens == DRAW_TOKENS else usual_value({})
 
 
 def usual_value(

@@ -41,6 +41,7 @@ class TimedEngine:
 
     def __init__(self, build: Callable[[float], Any], timeout: float, *, renew: bool = True) -> None:
         self._build, self.timeout, self._renew = build, timeout, renew
+        self.own_timeout: float | None = None  # of the model's own options
         self._engines: dict[float, _Built] = {}
         self._lock = threading.Lock()
 
@@ -50,7 +51,7 @@ class TimedEngine:
         Raises:
             NoAnswerInTime: it took too long, or the minutes of the budget are used up.
         """
-        seconds = current_pace().timeout or self.timeout
+        seconds = self.seconds
         started = time.monotonic()
         left = current_deadline() + GRACE - started
         built = self._start(seconds)
@@ -68,6 +69,11 @@ class TimedEngine:
         finally:
             self._end(built)
         return response
+
+    @property
+    def seconds(self) -> float:
+        """Seconds until the first byte: as the model's options say, then the run, then the engine."""
+        return self.own_timeout or current_pace().timeout or self.timeout
 
     def close(self) -> None:
         """Close the engines."""
@@ -103,4 +109,4 @@ def _is_of_client(error: TransportError | TimeoutError, time_is_up: bool) -> boo
     return type(error.__cause__).__name__ == "ReadTimeout" or (isinstance(error, TimeoutError) and time_is_up)
 
 
-_ADVICE = "Is it alive? Give it longer with --timeout."
+_ADVICE = "Is it alive? Give it longer with --timeout, or this model alone with the option timeout=SECONDS."

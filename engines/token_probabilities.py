@@ -2,7 +2,7 @@
 
 Each Choice, Score or Noul field of a signature is one question and costs one token (two where 10 is a level): the
 options are named by letters, the levels of a score by the numbers that they are, and the probabilities of those tokens
-are read, whatever their case and leading spaces. The probability mass on the options is reported as `coverage`. Works
+are read, whatever their case and leading spaces. The probability mass on the options is reported as `mass_read`. Works
 with every server that returns log-probabilities. The implicit score of arXiv 2304.00723 and the weighted
 score of G-Eval (arXiv 2303.16634) are this.
 """
@@ -10,6 +10,7 @@ score of G-Eval (arXiv 2303.16634) are this.
 import math
 import string
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from dspy.clients.base_lm import BaseLM
@@ -25,6 +26,21 @@ SHOWN = 3  # of the most probable tokens, to say what a model gave in place of t
 YES, NO = ("Yes", "YES", "yes"), ("No", "NO", "no")  # arXiv 2304.00723, section 3.1; with or without a space before
 TEN = "10"  # one token of some models; others write 1, then 0
 DECORATION = string.whitespace + "()[]{}*\"'`.:,Ġ▁"
+
+
+@dataclass(frozen=True)
+class OptionReading:
+    """What was read of a question.
+
+    Attributes:
+        distribution: the probability of each mark, in order; they add up to 1.
+        mass_read: the probability mass on the marks, in [0, 1].
+        tokens: what the model answers, with probabilities, the most probable first.
+    """
+
+    distribution: Sequence[float]
+    mass_read: float
+    tokens: Sequence[tuple[str, float]]
 
 
 class ProbabilityLM(BaseLM):
@@ -47,19 +63,27 @@ class ProbabilityLM(BaseLM):
 
     def _ask(self, state: Mapping[str, Any], question: Mapping[str, Any]) -> dict[str, Any]:
         marks, options = options_of(question)
+        reading = self._read(state, question, marks, options)
+        by_option = dict(zip(options, reading.distribution, strict=True))
+        read = {"mass_read": reading.mass_read, "tokens": reading.tokens}
+        if question["type"] == "noul":
+            return {"noul": by_option["true"], **read}
+        return {"probabilities": by_option, "confidence": max(reading.distribution), **read}
+
+    def _read(
+        self, state: Mapping[str, Any], question: Mapping[str, Any], marks: Sequence[str], options: Mapping[str, Any]
+    ) -> OptionReading:
+        """The distribution over the marks."""
+        system, messages = prompt_of(state, question, marks, options)
         request = Request(
             model=self.inner.model,
-            system=str(state["instructions"]),
-            messages=tuple(_messages(state, question, marks, options)),
+            system=system,
+            messages=tuple(messages),
             config=Config(max_tokens=len(max(marks, key=len)), temperature=0.0, logprobs=TOP),
         )
         response = self.inner(request)
-        distribution, coverage = read_options(response, marks)
-        by_option = dict(zip(options, distribution, strict=True))
-        read = {"coverage": coverage, "tokens": top_tokens(response)[:SHOWN]}
-        if question["type"] == "noul":
-            return {"noul": by_option["true"], **read}
-        return {"probabilities": by_option, "confidence": max(distribution), **read}
+        distribution, mass_read = read_options(response, marks)
+        return OptionReading(distribution, mass_read, top_tokens(response)[:SHOWN])
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "ProbabilityLM":
         return self
@@ -76,7 +100,7 @@ class YesNoLM(ProbabilityLM):
 
     def _ask(self, state: Mapping[str, Any], question: Mapping[str, Any]) -> dict[str, Any]:
         text = f"{sections(state['inputs'])}\n\n{question['instructions']} Answer with Yes or No.\nAnswer:"
-        prompt = _demos_text(state.get("demos", ())) + text
+        prompt = demos_text(state.get("demos", ())) + text
         request = Request(
             model=self.inner.model,
             system=str(state["instructions"]),
@@ -88,7 +112,7 @@ class YesNoLM(ProbabilityLM):
         said = [(rank, word, p) for rank, word, p in words if word in (*YES, *NO)]
         p_yes, p_no = yes_no_mass(said)
         total = p_yes + p_no
-        read = {"coverage": min(1.0, total), "tokens": tokens[:SHOWN]}
+        read = {"mass_read": min(1.0, total), "tokens": tokens[:SHOWN]}
         return {"noul": p_yes / total if total else 0.5, "words": said, **read}
 
 
@@ -140,10 +164,10 @@ def _meaning(criterion: Any) -> Any:
 
 
 def read_options(response: Response, marks: Sequence[str]) -> tuple[list[float], float]:
-    """The distribution over the marks and the probability mass on them (`coverage`).
+    """The distribution over the marks and the probability mass on them (`mass_read`).
 
     A mark outside the returned top tokens gets the probability 0; with no mark among them the answer is uniform with
-    coverage 0. The token 1 may begin a 10: see `_share_of_ten`.
+    mass 0. The token 1 may begin a 10: see `_share_of_ten`.
 
     Raises:
         NoTokenProbabilities: the server returned no token probabilities.
@@ -156,10 +180,10 @@ def read_options(response: Response, marks: Sequence[str]) -> tuple[list[float],
     if "1" in mass and mass.get(TEN) == 0:
         share = _share_of_ten(response, mass)
         mass |= {"1": mass["1"] * (1 - share), TEN: mass["1"] * share}
-    coverage = min(1.0, math.fsum(mass.values()))
-    if coverage <= 0:
+    mass_read = min(1.0, math.fsum(mass.values()))
+    if mass_read <= 0:
         return [1 / len(marks)] * len(marks), 0.0
-    return [p / math.fsum(mass.values()) for p in mass.values()], coverage
+    return [p / math.fsum(mass.values()) for p in mass.values()], mass_read
 
 
 def _share_of_ten(response: Response, mass: Mapping[str, float]) -> float:
@@ -190,12 +214,12 @@ def top_tokens(response: Response, place: int = 0) -> list[tuple[str, float]]:
     return sorted(((token, math.exp(logprob)) for token, logprob in tokens.items()), key=lambda pair: -pair[1])
 
 
-def _messages(
+def prompt_of(
     state: Mapping[str, Any], question: Mapping[str, Any], marks: Sequence[str], options: Mapping[str, Any]
-) -> list[Message]:
-    """The prompt: the inputs first, the question last, so that questions about one case share a prompt prefix."""
-    inputs = _demos_text(state.get("demos", ())) + sections(state["inputs"])
-    return [Message.user(f"{inputs}\n\n{_question_text(question, marks, options)}")]
+) -> tuple[str, list[Message]]:
+    """The system prompt, and the inputs first, the question last, so that questions about one case share a prefix."""
+    inputs = demos_text(state.get("demos", ())) + sections(state["inputs"])
+    return str(state["instructions"]), [Message.user(f"{inputs}\n\n{_question_text(question, marks, options)}")]
 
 
 def _question_text(question: Mapping[str, Any], marks: Sequence[str], options: Mapping[str, Any]) -> str:
@@ -208,7 +232,8 @@ def _question_text(question: Mapping[str, Any], marks: Sequence[str], options: M
     return "\n".join([*lines, f"Answer with one {kind}."])
 
 
-def _demos_text(demos: Sequence[Mapping[str, Any]]) -> str:
+def demos_text(demos: Sequence[Mapping[str, Any]]) -> str:
+    """Demos as they are shown before a question; empty without any."""
     examples = [
         f"Example {number}:\n" + "\n".join(f"{heading(name)}: {text_of(value)}" for name, value in demo.items())
         for number, demo in enumerate(demos, start=1)

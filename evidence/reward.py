@@ -14,21 +14,24 @@ from numpy.typing import NDArray
 from ..data import Case
 from ..engines.model_string import IN_PROCESS, ModelString
 from ..engines.states.kept import KeptReader
-from ..engines.states.reader import StateReader, StateRequest
+from ..engines.states.reader import StateAnswer, StateReader, StateRequest
 from ..engines.states.score_row import NO_ROW, score_row
-from ..engines.weights import CATALOG, OnProgress, silent
-from ..errors import DeclarationError, ExecutionError, ModelError
+from ..engines.weights import CATALOG
+from ..errors import DeclarationError, ModelError
 from .layout import before_text
+from .reader_source import ReaderSource
 from .reward_models import REWARD_MODELS, model_string_of
-from .source import EvidenceSource, SourceItem, register
-from .source_spec import SourceSpec
+from .source import SourceItem, register
 
-LAYOUT = 1
 CLASSIFIER = "AutoModelForSequenceClassification"
+THERE_ARE = (
+    f"There are: {', '.join(REWARD_MODELS)}; a folder or hub name as transformers/NAME; a GGUF file with a score row "
+    "as local/FILE.gguf."
+)
 
 
 @register
-class RewardSource(EvidenceSource):
+class RewardSource(ReaderSource):
     """One number a text.
 
     Args:
@@ -38,54 +41,43 @@ class RewardSource(EvidenceSource):
 
     kind = "reward"
     summary = "the number of a reward model, such as reward=skywork-qwen3-0.6b"
+    layout = 1
+    layer = None
+    model_width = 1
 
     def __init__(
         self, item: SourceItem, reader: KeptReader | None = None, row: NDArray[np.float32] | None = None
     ) -> None:
-        super().__init__(item)
-        self._reader, self._row = reader, row
+        super().__init__(item, reader)
+        self._row = row
         if item.layer is not None:
             raise DeclarationError(f"evidence {self.name!r}: a reward model is read after its last layer. Leave @ out.")
 
-    @cached_property
-    def reader(self) -> KeptReader:
-        """Reads the last states; fetches the weights."""
-        return self._reader or KeptReader(self._opened[0], stage=self.item.name)
+    @classmethod
+    def model_of(cls, named: str) -> str:
+        model = model_string_of(named)
+        try:
+            ModelString.parse(model)
+        except ModelError:
+            raise DeclarationError(f"there is no reward model {named!r}. {THERE_ARE}") from None
+        return model
 
     @cached_property
     def row(self) -> NDArray[np.float64]:
         """The score row."""
         return (self._opened[1] if self._row is None else self._row).astype(np.float64)
 
-    @cached_property
-    def spec(self) -> SourceSpec:
-        reader = self.reader.reader
-        return SourceSpec(
-            kind=self.kind,
-            model=self.item.model,
-            digest=reader.digest,
-            width=1,
-            layout=LAYOUT,
-            engine=reader.engine,
-        )
-
     @property
     def width(self) -> int:
         return 1
 
-    def prepare(self, progress: OnProgress = silent) -> None:
-        self.reader.prepare(progress)
+    def open_reader(self) -> KeptReader:
+        return KeptReader(self._opened[0], stage=self.item.name)
 
-    def read(self, case: Case) -> NDArray[np.float32]:
-        rewards = []
-        for number, request in enumerate(self._requests(case), 1):
-            try:
-                rewards.append([float(self.reader.read(request).last.astype(np.float64) @ self.row)])
-            except ExecutionError as error:
-                raise type(error)(f"evidence {self.name!r}, case {case.id!r}, text {number}: {error}") from error
-        return np.array(rewards, dtype=np.float32)
+    def numbers(self, answer: StateAnswer) -> NDArray[np.float32]:
+        return np.array([answer.last.astype(np.float64) @ self.row], dtype=np.float32)
 
-    def _requests(self, case: Case) -> list[StateRequest]:
+    def requests(self, case: Case) -> list[StateRequest]:
         """The conversation as turns where the reader takes them, else as one plain text."""
         turns = tuple((turn.role, turn.text) for turn in case.history)
         if turns and not getattr(self.reader.reader, "takes_history", False):
@@ -102,10 +94,7 @@ class RewardSource(EvidenceSource):
         """
         model = ModelString.parse(model_string_of(self.item.model))
         if model.endpoint or model.provider not in IN_PROCESS or model.model in CATALOG:
-            raise ModelError(
-                f"{NO_ROW.format(f'evidence {self.name!r}: {self.item.model}')} There are: {', '.join(REWARD_MODELS)}; "
-                "a folder or hub name as transformers/NAME; a GGUF file with a score row as local/FILE.gguf."
-            )
+            raise ModelError(f"{NO_ROW.format(self.item.model)} {THERE_ARE}")
         if model.model.endswith(".gguf"):
             return _of_gguf(ModelString("local", model.model))
         from ..engines.states.transformers_reader import TransformersReader

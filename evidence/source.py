@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data import Case
+from ..engines.model_string import ModelString
 from ..engines.weights import OnProgress, silent
-from ..errors import DeclarationError
+from ..errors import DeclarationError, ModelError
 from ..registry import Registry
 from .source_spec import SourceSpec
 
@@ -56,6 +57,19 @@ class EvidenceSource:
 
     def __init__(self, item: SourceItem) -> None:
         self.item, self.name = item, item.name
+
+    @classmethod
+    def model_of(cls, named: str) -> str:
+        """The model string of what follows = in an item.
+
+        Raises:
+            DeclarationError: there is no such model.
+        """
+        try:
+            ModelString.parse(named)
+        except ModelError as error:
+            raise DeclarationError(str(error)) from None
+        return named
 
     @property
     def spec(self) -> SourceSpec:
@@ -116,7 +130,7 @@ def parse_items(text: str, default_model: str, *, trusted: bool = True) -> tuple
         trusted: the user has named the models' addresses.
 
     Raises:
-        DeclarationError: an item of another form, an unknown kind, or the same item twice.
+        DeclarationError: an item of another form, an unknown kind or model, or the same item twice.
 
     Example:
         >>> [item.name for item in parse_items("state,state@16,state=local/smollm2-135m", "local/x")]
@@ -128,10 +142,17 @@ def parse_items(text: str, default_model: str, *, trusted: bool = True) -> tuple
         kind, equals, model = part[: match.start() if match else None].partition("=")
         if not kind or (equals and not model):
             raise DeclarationError(f"evidence {text!r}: {part!r} names no source. {FORM}")
-        SOURCES.find(kind)
+        if "@" in kind:
+            raise DeclarationError(
+                f"evidence {text!r}: {part!r} names no layer. Write @ and its number at the end, as in state@16."
+            )
+        source = SOURCES.find(kind)
+        try:
+            model = source.model_of(model) if model else default_model
+        except DeclarationError as error:
+            raise DeclarationError(f"evidence {text!r}: {error}") from None
         layer = int(match[1]) if match else None
         name = kind if layer is None else f"{kind}@{layer}"
-        model = model or default_model
         if any((kind, model, layer) == (other.kind, other.model, other.layer) for other in items):
             raise DeclarationError(f"evidence {text!r}: {part!r} is there twice. Keep one of them.")
         names = {item.name for item in items}

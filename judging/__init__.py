@@ -27,8 +27,9 @@ from .judge import (
 from .panel import Panel
 from .question import READOUTS, Answer, Question
 from .registry import PROGRAMS, Program, new_judge, register
+from .sampling import sample_answers, sampled
 from .signature_judge import SignatureJudge
-from .stage import Stage, sample_answers, sampled
+from .stage import Stage
 from .yaml_judge import YamlJudge
 
 __all__ = [

@@ -105,13 +105,13 @@ class Levels:
         """The weight of a point: the scale from end to end weighs as much as 1..5 does elsewhere."""
         return 4 / (self.hi - self.lo)
 
-    def reading(self, answer: Any, coverage: float | None = None) -> ScoreReading:
+    def reading(self, answer: Any, mass_read: float | None = None) -> ScoreReading:
         """The score on lo..hi, with the levels' probabilities where they were read."""
         if isinstance(answer, Score):
-            return ScoreReading(self._on_scale(expected_level(answer)), levels_of(answer), coverage)
+            return ScoreReading(self._on_scale(expected_level(answer)), levels_of(answer), mass_read)
         if isinstance(answer, Noul):
             yes = float(answer.probability or 0)
-            return ScoreReading(yes, (1 - yes, yes), coverage)
+            return ScoreReading(yes, (1 - yes, yes), mass_read)
         return ScoreReading(float(self.words.index(answer) if answer in self.words else answer))
 
     def written(self, answer: Any) -> Any:

@@ -17,8 +17,10 @@ from ..data.verdict import Order
 from .aggregate import FLOOR, margin, mean_scores
 from .blocks import DISTANCE
 from .features_by_name import QUESTION, answers_by_name
+from .probabilities import mean_logs
 
 LENGTH = "length"
+IS = "is "  # begins the name of the feature that is 1 for one category
 ASPECT = "aspect "  # begins the name of the feature of an aspect
 MOST_PARTS = 10  # criteria, and members, with separate features
 
@@ -133,6 +135,33 @@ def option_features(case: Case, verdict: Verdict) -> dict[str, tuple[float, ...]
             features |= {f"{title} {name}": values for name, values in parts.items() if values}
     features |= answers_by_name(readings, len(case.candidates))
     return features | _measured(case, verdict) | {LENGTH: tuple(_log_lengths(case))}
+
+
+def category_features(case: Case, verdict: Verdict) -> dict[str, tuple[float, ...]]:
+    """The features of a text with categories, a number for each category: `share` (its mean log-probability by all
+    findings), `criterion 1` ..., `member NAME` (the same of these alone), and `is NAME` for all but the first, 1 for
+    that category and 0 for the others, whose weight is the category's constant. Of two categories also, for the
+    positive one: `score`, measured evidence by its name and `length` (log characters)."""
+    names, readings = case.categories, [f for f in _readings(verdict) if f.distribution]
+    features: dict[str, tuple[float, ...]] = {}
+    if readings:
+        features["share"] = _log_shares(readings, names)
+    elif verdict.distribution and verdict.category is not None:
+        features["share"] = tuple(math.log(max(verdict.distribution.get(name, 0.0), FLOOR)) for name in names)
+    for title, group in _groups(readings).items():
+        if len(group) > 1:
+            parts = list(group.items())[:MOST_PARTS]
+            features |= {f"{title} {name}": _log_shares(findings, names) for name, findings in parts}
+    if len(names) == 2:
+        scores = {"score": verdict.scores[0]} if verdict.scores else {}
+        numbers = scores | {name: values[0] for name, values in _measured(case, verdict).items()}
+        features |= {name: (0.0, value) for name, value in numbers.items()}
+        features[LENGTH] = (0.0, _log_lengths(case)[0])
+    return features | {f"{IS}{name}": tuple(float(other == name) for other in names) for name in names[1:]}
+
+
+def _log_shares(readings: Sequence[Finding], names: Sequence[str]) -> tuple[float, ...]:
+    return tuple(mean_logs(readings, names).values())
 
 
 def _measured(case: Case, verdict: Verdict) -> dict[str, tuple[float, ...]]:

@@ -1,4 +1,4 @@
-"""How written answers are decoded: temperature, top-p, most tokens and seed, set by role.
+"""How written answers are decoded: temperature, top-p, most tokens, seed and reasoning, set by role.
 
 A program gives each of its stages defaults. What a user sets in their place is a setting of the judge like any other:
 `temperature=0.8` for all roles, `judgment.temperature=0.8` for one of them. `judge.seed=3` is `seed=3` for all roles,
@@ -6,19 +6,14 @@ as in `--lm judge=...`; it is needed where the judge has another parameter `seed
 """
 
 import hashlib
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from dspy.predict.parameter import Parameter
 
-from ..parsing import shown
+from ..engines.decoding_values import MOST_SEED, NAMES, checked
 
 ALL_ROLES = "judge"  # as in --lm judge=MODEL
-MOST_TEMPERATURE = 2.0  # of OpenAI's API and of Gemini's
-MOST_SEED = 2**31 - 1  # servers keep it in 32 bits; llama.cpp reads the largest number of these as "any seed"
-MOST_TOKENS = 2**31 - 1  # servers keep it in 32 bits
-NAMES = ("temperature", "top_p", "max_tokens", "seed")
 
 
 class Decoding(Parameter):
@@ -42,25 +37,6 @@ class Decoding(Parameter):
 
     def load_state(self, state: Mapping[str, Any], **_: Any) -> None:
         self.values = {name: checked(name, state[name]) for name in NAMES if state.get(name) is not None}
-
-
-def checked(name: str, value: Any) -> Any:
-    """A value of one of `NAMES`; raises ValueError when it is out of range."""
-    whole = name in ("max_tokens", "seed")
-    kind = "a whole number" if whole else "a number"
-    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
-        raise ValueError(f"must be {kind}, got {shown(value)}")
-    if not whole and not math.isfinite(value):
-        raise ValueError(f"must be {kind}, got {shown(value)}")
-    if name == "temperature" and not 0 <= value <= MOST_TEMPERATURE:
-        raise ValueError(f"must be between 0 (greedy) and {MOST_TEMPERATURE:g}, got {shown(value)}")
-    if name == "top_p" and not 0 < value <= 1:
-        raise ValueError(f"must be above 0 and at most 1, got {shown(value)}")
-    if name == "max_tokens" and not 1 <= value <= MOST_TOKENS:
-        raise ValueError(f"must be between 1 and {MOST_TOKENS}, got {shown(value)}")
-    if name == "seed" and not 0 <= value <= MOST_SEED:
-        raise ValueError(f"must be between 0 and {MOST_SEED}, got {shown(value)}")
-    return value if whole else float(value)
 
 
 def role_and_name(setting: str) -> tuple[str, str] | None:

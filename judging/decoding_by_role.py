@@ -8,7 +8,8 @@ from typing import Any
 
 import dspy
 
-from .decoding import ALL_ROLES, NAMES, role_and_name
+from ..engines.decoding_values import NAMES
+from .decoding import ALL_ROLES, role_and_name
 from .hparam import HParam
 from .stage import Stage
 

@@ -10,11 +10,11 @@ from ..data import Finding
 
 @dataclass(frozen=True)
 class ScoreReading:
-    """A score on the judge's scale; the levels' probabilities and the coverage when it was read from a token."""
+    """A score on the judge's scale; the levels' probabilities and the mass read when it was read from a token."""
 
     score: float
     levels: tuple[float, ...] = ()
-    coverage: float | None = None
+    mass_read: float | None = None
     explanation: str = ""
 
 
@@ -49,7 +49,7 @@ def side_by_side(criterion: str, readings: Sequence[ScoreReading], *, guideline:
         guideline=guideline,
         scores=tuple(reading.score for reading in readings),
         levels=tuple(reading.levels for reading in readings) if all(r.levels for r in readings) else None,
-        coverage=min((r.coverage for r in readings if r.coverage is not None), default=None),
+        mass_read=min((r.mass_read for r in readings if r.mass_read is not None), default=None),
         explanation=" ".join(explanations) if len(readings) > 1 else readings[0].explanation,
     )
 

@@ -16,10 +16,13 @@ class EvidenceParameter(HParam):
     Args:
         value: the initial list.
         implied: see `HParam`.
+        is_needed: the judge reads nothing else, so that an empty list is refused.
     """
 
-    def __init__(self, value: str = "", *, implied: bool = True) -> None:
-        super().__init__(value, search=searched_evidence if implied else (), implied=implied)
+    def __init__(self, value: str = "", *, implied: bool = True, is_needed: bool = False) -> None:
+        self.is_needed = is_needed
+        about = "sources that are read beside the questions, as in `state,reward=MODEL`; empty for none"
+        super().__init__(value, search=searched_evidence if implied else (), implied=implied, about=about)
 
     def _checked(self, value: Any) -> Any:
         text = super()._checked(value)
@@ -27,6 +30,8 @@ class EvidenceParameter(HParam):
             raise ValueError(
                 f"{text!r} is no source. What the judge `direct` asks is its parameter grading: --set grading={text}"
             )
+        if self.is_needed and not text.strip(" ,"):
+            raise ValueError("names no source, and this judge reads nothing else. Name one, as in --set evidence=state")
         try:
             parse_items(text, "")
         except DeclarationError as error:

@@ -5,6 +5,8 @@
     score    w.x on the human scale, with isotonic regression where that helped; of several aspects with an intercept or
              a model for each where that helped
     choice   softmax of w.x over the options (conditional logit, McFadden 1974)
+    category the same over the categories, with a constant for each; the verdict is of the least expected cost (Elkan
+             2001)
 
 A head is applied after the judge and needs no call; one with blocks needs the vectors that the judge has read, and
 first makes a number a candidate of them. The verdict of a swapped pair is the swapped verdict, bit for bit.
@@ -24,7 +26,8 @@ from ..errors import DeclarationError
 from .aggregate import best
 from .block_base import Vectors
 from .blocks import Block, measured
-from .calibration_features import impute, option_features, pair_features, text_features
+from .calibration_features import category_features, impute, option_features, pair_features, text_features
+from .probabilities import normalised
 
 THRESHOLDS = (-8.0, 3.0)  # log t: at margin 0 between 0.017 % and all but 4e-9 are ties, and nothing overflows
 Bounded = Annotated[float, Field(ge=-MOST_SCORE, le=MOST_SCORE)]  # so that sums of products stay floats
@@ -100,7 +103,8 @@ class PairHead(_WeightedHead):
             tie = max(0.0, 1 - (a + b))
         shares: dict[Letter, float] = {"a": a, "b": b, "tie": tie}
         winner: Letter = "tie" if a == b or tie >= max(a, b) else "a" if a > b else "b"
-        return verdict.model_copy(update={"winner": winner, "distribution": shares, "certainty": shares[winner]})
+        fields = {"winner": winner, "distribution": shares, "certainty": shares[winner], "by_head": True}
+        return verdict.model_copy(update=fields)
 
     def describe(self) -> list[tuple[str, str]]:
         rows = super().describe()
@@ -216,12 +220,70 @@ class ChoiceHead(_WeightedHead):
         masses = [math.exp(utility - max(utilities)) for utility in utilities]
         shares = [mass / math.fsum(masses) for mass in masses]
         distribution = {str(index): share for index, share in enumerate(shares)}
-        return verdict.model_copy(
-            update={"winner": best(shares), "distribution": distribution, "certainty": max(shares)}
-        )
+        fields = {"winner": best(shares), "distribution": distribution, "certainty": max(shares), "by_head": True}
+        return verdict.model_copy(update=fields)
 
 
-Head = Annotated[PairHead | ScoreHead | ChoiceHead, Field(discriminator="kind")]
+class CategoryHead(_WeightedHead):
+    """A head for texts with categories: a conditional logit over the categories, with a constant for each."""
+
+    kind: Literal["category"] = "category"
+    categories: tuple[str, ...] = Field(min_length=2, description="in the order of the cases' own")
+    costs: dict[str, dict[str, Annotated[float, Field(ge=0, le=MOST_SCORE)]]] = Field(
+        default={}, description="right category -> other category -> cost of saying it; errors not named cost 1"
+    )
+
+    def __call__(self, case: Case, verdict: Verdict, vectors: Mapping[str, Vectors] | None = None) -> Verdict:
+        """The verdict with calibrated probabilities, and the category of the least expected cost; the first where
+        several are equal. The certainty is the category's probability."""
+        if not _applies("category", case, verdict, bool(case.categories) and self.knows(case)):
+            return verdict
+        case = case.model_copy(update={"categories": self.categories})
+        verdict = measured(self.blocks, case, verdict, vectors)
+        features = category_features(case, verdict)
+        utilities = {
+            name: weighted_sum(self.weights, {feature: values[place] for feature, values in features.items()})
+            for place, name in enumerate(case.categories)
+        }
+        shares = normalised(utilities)
+        said = self.decided(shares)
+        fields = {"category": said, "distribution": shares, "certainty": min(shares[said], 1), "by_head": True}
+        return verdict.model_copy(update=fields)
+
+    def knows(self, case: Case) -> bool:
+        """Whether the case's categories are among those of the head; a file may hold labels of some of them only."""
+        return set(case.categories) <= set(self.categories)
+
+    def decided(self, shares: Mapping[str, float]) -> str:
+        """The category of the least expected cost."""
+        expected = {
+            said: math.fsum(p * self.cost(right, said) for right, p in shares.items() if right != said)
+            for said in shares
+        }
+        return min(expected, key=lambda name: expected[name])
+
+    def cost(self, right: str, said: str) -> float:
+        """Of saying one category where another is right."""
+        return self.costs.get(right, {}).get(said, 1.0)
+
+    @property
+    def cutoff(self) -> float | None:
+        """The probability above which the positive of two categories is said; None of more categories."""
+        if len(self.categories) != 2:
+            return None
+        negative, positive = self.categories
+        passed, failed = self.cost(negative, positive), self.cost(positive, negative)
+        return passed / (passed + failed) if passed + failed else None
+
+    def describe(self) -> list[tuple[str, str]]:
+        costs = [f"{right}:{said}={cost:g}" for right, row in self.costs.items() for said, cost in row.items()]
+        rows = [("categories", ", ".join(self.categories)), *([("costs", ", ".join(costs))] if costs else [])]
+        if self.cutoff is not None:
+            rows.append((f"says {self.categories[1]}", f"from a probability of {self.cutoff:.3g} on"))
+        return [*super().describe(), *rows]
+
+
+Head = Annotated[PairHead | ScoreHead | ChoiceHead | CategoryHead, Field(discriminator="kind")]
 
 
 def weighted_sum(weights: Mapping[str, float], features: Mapping[str, float]) -> float:
@@ -246,6 +308,11 @@ def _applies(kind: str, case: Case, verdict: Verdict, fits: bool) -> bool:
     Raises:
         DeclarationError: the head is of another kind of case.
     """
+    if not fits and (case.categories or kind == "category"):
+        named = ", ".join(case.categories) or "no category"
+        raise DeclarationError(
+            f"head of a {kind}: case {case.id!r} is of {named}. Compile a judge with labels of these categories."
+        )
     if not fits:
         raise DeclarationError(
             f"head of a {kind}: case {case.id!r} has {len(case.candidates)} candidates. "

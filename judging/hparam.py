@@ -30,6 +30,8 @@ class HParam(Parameter):
         affects_verdict: whether the value can change a verdict; a search leaves out parameters that cannot.
         idle_when: other parameters of the same judge by name, each with a value: while one has that value, this
             parameter changes nothing, and a search does not vary it.
+        of_pairs: whether it changes nothing of other cases than pairs, so that a search on those does not vary it.
+        about: what it does, in a sentence, where the docstring of the judge's class does not say it.
         implied: not named among a judge's settings while it has its first value, so that the records of judges that
             were made before the parameter stay the same.
 
@@ -48,12 +50,16 @@ class HParam(Parameter):
         search: SearchValues | None = None,
         affects_verdict: bool = True,
         idle_when: Mapping[str, Any] | None = None,
+        of_pairs: bool = False,
         implied: bool = False,
+        about: str = "",
     ) -> None:
+        self.about = about
         self.choices, self.least = choices if isinstance(choices, range | None) else tuple(choices), least
         self.most = most
         self.is_text = choices is None and isinstance(value, str)
         self.search, self.affects_verdict, self.idle_when = search, affects_verdict, dict(idle_when or {})
+        self.of_pairs = of_pairs
         self.value = self._checked(value)
         self._implied = self.value if implied else None
         self.is_set = False  # by a user or a file, after it was made

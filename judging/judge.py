@@ -41,6 +41,7 @@ from .firewall import FORGOTTEN, as_failure, sound, unscored
 from .hparam import HParam
 from .module_base import StagedModule
 from .reading_floor import LEAST_MASS, reading_from
+from .reading_ways import letters_parameter, reading_in_way, way_parameter, with_ways
 from .seat import Seat
 
 if TYPE_CHECKING:
@@ -49,12 +50,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PresentedCase:
-    """A case as the judge sees it: fenced texts, in the order in which they are shown, and the case's aspect."""
+    """A case as the judge sees it: fenced texts, in the order in which they are shown, and the case's aspect.
+
+    `context` and `reference`, the right answers, are empty where the case has none.
+    """
 
     request: Shown
     responses: tuple[Shown, ...]
     aspect: str
     profile: Shown
+    context: Shown
+    reference: Shown
 
 
 class Judge(StagedModule):
@@ -67,7 +73,9 @@ class Judge(StagedModule):
         score_scale: of the verdict's scores, where it is always the same.
         symmetric: whether exchanging the candidates exchanges the verdict; not for a baseline that ignores the texts.
         asks_about_task: whether a parameter `task` says what the texts are (data/tasks.yaml); public sets bring theirs.
+        scores_only: whether, without a head, it names no category of a text that has some.
         evidence: which sources are read beside the questions, as in "state"; see docs/evidence.md.
+        reading: how distributions are read (see `reading_ways`), with `letters` answers where they are sampled.
         min_mass: the probability that the options of a question must hold (see `reading_floor`); None: the usual one.
         head: makes calibrated scores and probabilities of a verdict's evidence; None leaves the judge's own.
         threshold: verdicts of a certainty below it, or without any, are abstained; None abstains never.
@@ -77,6 +85,7 @@ class Judge(StagedModule):
     score_scale: tuple[float, float] | None = None
     symmetric: ClassVar[bool] = True
     asks_about_task: ClassVar[bool] = False
+    scores_only: ClassVar[bool] = False
     evidence: HParam | None = None
     evidence_seats: Sequence[Seat] = ()
     min_mass: HParam | None = None
@@ -85,12 +94,17 @@ class Judge(StagedModule):
 
     def __init__(self) -> None:
         super().__init__()
-        self.evidence = EvidenceParameter()
-        self.evidence_seats = []
+        self.evidence, self.evidence_seats = EvidenceParameter(), []
+        self.reading, self.letters = way_parameter(), letters_parameter()
 
     @property
     def pairs_only(self) -> bool:
         return False
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """What a single text without categories is judged to be one of: what the head was fitted to; () for a score."""
+        return tuple(getattr(self.head, "categories", ()))
 
     @property
     def refusals(self) -> RefusalFilter:
@@ -115,9 +129,16 @@ class Judge(StagedModule):
                 f"judge {self.name!r}: case {case.id!r} has {len(case.candidates)} candidates, not two. "
                 "Use a judge of single texts (dicast list)."
             )
+        case = self._with_categories(case)
         ledger = Ledger(parent=current_ledger())
         least = self.min_mass.value if self.min_mass is not None else LEAST_MASS
-        with charge_to(ledger), answers_of_judgment() as answers, reading_from(least), judging(case, self.sources):
+        with (
+            charge_to(ledger),
+            answers_of_judgment() as answers,
+            reading_from(least),
+            reading_in_way(str(self.reading.value), int(self.letters.value)) as notes,
+            judging(case, self.sources),
+        ):
             try:
                 verdict = sound(super().__call__(case), case)
             except (BudgetSpent, DeclarationError):
@@ -127,7 +148,20 @@ class Judge(StagedModule):
                 if failure.reason in FORGOTTEN and not failure.answers_forgotten:
                     answers.forget()  # or the next run would be given the same answers
                 verdict = unscored(case, failure)
-        return verdict.model_copy(update={"usage": ledger.total})
+        return verdict.model_copy(
+            update={"usage": ledger.total, "notes": tuple(dict.fromkeys([*verdict.notes, *notes]))}
+        )
+
+    def set(self, **values: Any) -> Self:
+        """As of any module; `readout` may also be auto, sampled or stated (see `reading_ways`)."""
+        return super().set(**with_ways(values))
+
+    def _with_categories(self, case: Case) -> Case:
+        """The case with the judge's own categories, where it names none or only some of them."""
+        names = self.categories
+        if case.kind not in ("texts", "categories") or not names or not set(case.categories) < set(names):
+            return case
+        return case.model_copy(update={"categories": names, "label": None, "votes": ()})
 
     def forward(self, case: Case) -> Verdict:
         """The verdict of one case, without usage; the judge is called, not this."""
@@ -197,6 +231,19 @@ class Judge(StagedModule):
             return []
         return check_blocks(f"judge {self.name!r}", self.head, self.sources())
 
+    def check_demos(self) -> None:
+        """Raises DeclarationError where demos of this judge are chosen by evidence that it does not read."""
+        names = {item.name for item in items_of(self.evidence_text)}
+        of_members = {
+            id(stage) for _, part in self.named_sub_modules(Judge) if part is not self for stage in part.stages()
+        }
+        for stage in self.stages():
+            if stage.nearest is not None and id(stage) not in of_members and stage.nearest.reads not in names:
+                raise DeclarationError(
+                    f"judge {self.name!r}: its demos are chosen by nearness in the evidence {stage.nearest.reads!r}, "
+                    f"which is not read. Set it: --set evidence={stage.nearest.reads}"
+                )
+
     def read_vectors(self, case: Case) -> dict[str, Vectors]:
         """What the sources say of a case, float32 (candidates, width), by the source's name.
 
@@ -223,6 +270,9 @@ class Judge(StagedModule):
             for path, judge in judges.items()
             if not any(not seat.is_fixed for _, seat in judge.named_sub_modules(Seat))
         }
+        for path, judge in judges.items():
+            if judge.min_mass is None and getattr(judge, "readout", None) is None:
+                idle |= {f"{path}.{name}" if path else name for name in ("reading", "letters")}
         return {name: hparam for name, hparam in super().hparams().items() if name not in idle}
 
 
@@ -266,6 +316,8 @@ def present(case: Case, order: Order = "ab") -> PresentedCase:
         responses=tuple(fence(text) for text in (texts if order == "ab" else texts[::-1])),
         aspect=case.aspect or constant(OVERALL),
         profile=shown_profile(case.profile),
+        context=fenced(case.context),
+        reference=fenced("\n\n".join(case.references)),
     )
 
 

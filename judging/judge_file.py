@@ -1,10 +1,11 @@
 """A judge file, `NAME.judge.json`: everything that a judge learned, as versioned JSON without keys.
 
 The arrays of a head with blocks are in `NAME.judge.safetensors` beside it, of which the file holds the digest (see
-`arrays_file`). The record is built again and compared before it is written, so that the file is the judge. `training`
-and `certificate` say how the judge was compiled. `training` may hold anything; its "before" and "after" are the
-accuracies on the untouched test part, {"hits": ..., "n": ...}, that `dicast show` and `dicast check` read; of all
-verdicts, before the threshold abstains from any.
+`arrays_file`); models whose weights are in its folder are named relative to it (see `models_beside`). The record is
+built again and compared before it is written, so that the file is the judge. `training` and `certificate` say how the
+judge was compiled. `training` may hold anything; its "before" and "after" are the accuracies on the untouched test
+part, {"hits": ..., "n": ...}, that `dicast show` and `dicast check` read; of all verdicts, before the threshold
+abstains from any.
 """
 
 import hashlib
@@ -29,6 +30,7 @@ from .arrays_file import digest_of, packed, read_arrays, settle, write_next
 from .judge import Judge
 from .judge_file_upgrade import renamed_training, upgraded, with_present_settings
 from .judge_record import JudgeRecord, as_json, from_record, same_structure, to_record
+from .models_beside import digests_beside, relative_models, whole_models
 from .registry import JUDGE_SUFFIX
 
 FORMAT = 2  # 1: a question with two readouts was two stages
@@ -44,6 +46,7 @@ class JudgeFile(Record):
         default={}, description="the compilation: data, parts, values before and after"
     )
     arrays: Digest = Field(default="", description="SHA-256 of the file of arrays beside it; empty: there is none")
+    weights: dict[str, Digest] = Field(default={}, description="digests of the models whose weights are beside it")
     versions: Annotated[dict[str, str], Field(min_length=1, description="package -> version that wrote the file")]
 
     def accuracy(self, when: Literal["before", "after"]) -> RecordedAccuracy | None:
@@ -90,7 +93,11 @@ def save(
         content["arrays"] = digest_of(tensors)
         if not tensors:
             del content["arrays"]
-        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        beside = relative_models(file.judge, path.parent)
+        content["weights"] = digests_beside(beside, path.parent)
+        if not content["weights"]:
+            del content["weights"]
+        text = _text(content)
     except ValidationError as error:
         raise DeclarationError(f"{who} cannot be saved: {explain(error)}") from None
     except (TypeError, ValueError) as error:
@@ -104,6 +111,9 @@ def save(
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.is_file() and (digest := _digest_in(path)):
         settle(path, digest)
+    if "weights" in content:
+        content["judge"] = beside.model_dump(mode="json", context={ARRAYS: {}})
+        text = _text(content)
     write_next(path, tensors)
     write_whole(path, text)
     settle(path, digest_of(tensors))
@@ -113,14 +123,24 @@ def read(path: Path | str) -> JudgeFile:
     """What a judge file says.
 
     Raises:
-        DeclarationError: no such file, a truncated or wrongly edited file, an unknown format, or a file of arrays that
-            is missing or has other bytes.
+        DeclarationError: no such file, a truncated or wrongly edited file, an unknown format, a file of arrays that
+            is missing or has other bytes, or other weights beside it.
     """
-    path = Path(path)
+    file = _as_written(Path(path))
+    judge = whole_models(file.judge, Path(path).parent, file.weights, f"judge file {path}")
+    return file.model_copy(update={"judge": judge})
+
+
+def _as_written(path: Path) -> JudgeFile:
+    """What a judge file says, with places that are relative to it."""
     who = f"judge file {path}"
     advice = f"Give a file that ends in {JUDGE_SUFFIX}."
     text = read_text(path, who, error=DeclarationError, advice=advice)
     return _parsed(text, who, lambda digest: read_arrays(path, digest, who))
+
+
+def _text(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _digest_in(path: Path) -> str:
@@ -146,7 +166,9 @@ def load(path: Path | str, *, lm: str | None = None) -> Judge:
 
 def fingerprint(path: Path | str) -> str:
     """SHA-256, in hex, of all that verdicts depend on; training record, certificate and versions do not count."""
-    text = json.dumps(read(path).judge.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
+    file = _as_written(Path(path))
+    depends = file.judge.model_dump(mode="json") | ({"weights": file.weights} if file.weights else {})
+    text = json.dumps(depends, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -29,7 +29,7 @@ from .judge import Judge
 from .panel import Panel
 from .registry import YAML_SUFFIXES, new_judge
 from .stage import Stage
-from .yaml_judge import JudgeDeclaration, YamlJudge
+from .yaml_judge import as_declared, declared_judge, is_declared
 
 MOST_MEMBERS = 200  # of a panel or a cascade, with those of its members
 COMPOSITES: dict[str, type[Panel | Cascade]] = {Panel.name: Panel, Cascade.name: Cascade}
@@ -86,7 +86,7 @@ def to_record(judge: Judge, lm: str | None = None) -> JudgeRecord:
     settings = {name: value for name, value in judge.settings().items() if not name.startswith("members[")}
     return JudgeRecord(
         program=judge.name,
-        declaration=_as_declared(judge.declaration) if isinstance(judge, YamlJudge) else None,
+        declaration=as_declared(judge) if is_declared(judge) else None,
         settings=settings,
         files={name: file_digest(Path(name)) for name in map(str, settings.values()) if _is_file(name)},
         stages={name: _saved_stage(stage) for name, stage in own_stages(judge).items() if not stage.is_implied},
@@ -153,15 +153,9 @@ def default_judge(record: JudgeRecord) -> Judge:
     if record.declaration is None:
         return new_judge(record.program)
     try:
-        return YamlJudge(JudgeDeclaration.model_validate(record.declaration))
+        return declared_judge(record.declaration)
     except ValidationError as error:
         raise DeclarationError(f"field 'judge.declaration': {explain(error)} Fix it, or compile anew.") from None
-
-
-def _as_declared(declaration: JudgeDeclaration) -> dict[str, Any]:
-    """What a YAML_SUFFIXES file of this declaration would say."""
-    fields = declaration.model_dump(mode="json", exclude_none=True)
-    return fields | ({"scale": "{}..{}".format(*declaration.scale)} if declaration.scale else {})
 
 
 def _is_file(setting: str) -> bool:

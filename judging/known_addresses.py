@@ -20,18 +20,26 @@ PORTS = {"http": 80, "https": 443}
 
 def is_remembered(endpoint: str) -> bool:
     """Whether the user has named the server of this address before, in a run or with --trust."""
-    return _server(endpoint) in _addresses()
+    return _server(endpoint) in _listed("addresses")
 
 
-def remember(endpoint: str) -> None:
-    """Note that the user has named the server of this address."""
-    server, addresses = _server(endpoint), _addresses()
-    if server in addresses:
+def was_typed(endpoint: str) -> bool:
+    """Whether the user wrote this address, and did not only trust a file that names it."""
+    return _server(endpoint) in _listed("typed")
+
+
+def remember(endpoint: str, *, typed: bool = True) -> None:
+    """Note that the user has named the server of this address; `typed`: by writing it."""
+    server, names = _server(endpoint), ("addresses", *(("typed",) if typed else ()))
+    listed = {name: _listed(name) for name in ("addresses", "typed")}
+    if all(server in listed[name] for name in names):
         return
+    for name in names:
+        listed[name] = [*(known for known in listed[name] if known != server), server][-MOST:]
     try:
         path = _path()
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, json.dumps({"addresses": [*addresses, server][-MOST:]}, indent=2) + "\n")
+        write_whole(path, json.dumps(listed, indent=2) + "\n")
     except (OSError, DicastError):
         return
 
@@ -40,12 +48,12 @@ def _path() -> Path:
     return home() / FILE
 
 
-def _addresses() -> list[str]:
+def _listed(name: str) -> list[str]:
     try:
         content = load_json(read_text(_path()))
     except (DicastError, ValueError):
         return []
-    addresses = content.get("addresses") if isinstance(content, dict) else None
+    addresses = content.get(name) if isinstance(content, dict) else None
     return [address for address in addresses if isinstance(address, str)] if isinstance(addresses, list) else []
 
 

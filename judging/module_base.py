@@ -10,8 +10,9 @@ from ..errors import DeclarationError
 from .decoding import ALL_ROLES, Decoding, role_and_name
 from .decoding_by_role import decoded_by, decoding_names, decoding_settings, decoding_used, idle_settings
 from .hparam import HParam
+from .sampling import SAMPLING_TEMPERATURE, SAMPLING_TOP_P
 from .seat import Seat
-from .stage import SAMPLING_TEMPERATURE, SAMPLING_TOP_P, Stage
+from .stage import Stage
 from .trust import remember_address
 
 
@@ -68,9 +69,7 @@ class StagedModule(dspy.Module):
         Raises:
             DeclarationError: a role that no stage of this program has.
         """
-        if isinstance(roles, Mapping) and not isinstance(roles, Roles):
-            roles = ",".join(f"{role}={model}" for role, model in roles.items())
-        models = roles if isinstance(roles, Roles) else Roles.parse(roles)
+        models = Roles.parse(roles)
         seats = [seat for seat in self.seats() if not seat.is_fixed]
         known = {seat.role for seat in seats} | {"judge"}
         unknown = set(models) - known
@@ -97,8 +96,9 @@ class StagedModule(dspy.Module):
             raise DeclarationError(f"trust: must be True or False, got {trust!r}.")
         seats = self.seats()
         lines = [seat.admit(trust=trust) for seat in seats]
-        for model in dict.fromkeys(seat.model for seat in seats if seat.model and (trust or seat.trusted)):
-            remember_address(model)
+        for seat in seats:
+            if seat.model and (trust or seat.trusted):
+                remember_address(seat.model, typed=seat.trusted)
         return [line for line in dict.fromkeys(lines) if line]
 
     def hparams(self) -> dict[str, HParam]:
@@ -175,7 +175,8 @@ class StagedModule(dspy.Module):
         unset: dict[str, Any] = {
             name: {} for name, parameter in self.named_parameters() if isinstance(parameter, Decoding)
         }
-        unset |= {name: hparam.dump_state() for name, hparam in self.hparams().items() if hparam.is_implied}
+        hparams = [(name, value) for name, value in self.named_parameters() if isinstance(value, HParam)]
+        unset |= {name: hparam.dump_state() for name, hparam in hparams if hparam.is_implied}
         super().load_state(unset | dict(state), **options)
 
 

@@ -19,11 +19,12 @@ from ..data.case import Letter
 from ..engines.parallel import concurrently
 from ..errors import DeclarationError
 from .aggregate import best
+from .category_verdict import category_of
 from .composite import Composite, findings_of
 from .evidence_reading import measured_of
 from .hparam import HParam
 from .judge import Judge
-from .stage import sampled
+from .sampling import sampled
 
 POOLS = ("mean", "median", "majority", "probability")
 PASSING = ("infrastructure", "budget")  # reasons that say nothing of the case, and pass
@@ -61,7 +62,7 @@ class Panel(Composite):
         if passing or not scored:
             return (passing or verdicts)[0]
         pooled = pool(list(scored.values()), self.pool.value, len(case.candidates))
-        agreed = [verdict.consistent for verdict in scored.values() if verdict.consistent is not None]
+        agreed = [v.consistent for v in scored.values() if v.consistent is not None and not v.by_head]
         notes = dict.fromkeys([*absent, *(note for verdict in scored.values() for note in verdict.notes)])
         return Verdict(
             case_id=case.id,
@@ -95,6 +96,7 @@ def pool(verdicts: Sequence[Verdict], how: str, candidates: int) -> dict[str, An
     Raises:
         DeclarationError: a pool of scores or of probabilities, and a member without any.
     """
+    of_categories = all(verdict.category is not None for verdict in verdicts)
     scores = _pooled_scores(verdicts, statistics.median if how == "median" else _mean)
     if how in ("mean", "median"):
         if scores is None:
@@ -105,7 +107,7 @@ def pool(verdicts: Sequence[Verdict], how: str, candidates: int) -> dict[str, An
         agreeing = [verdict.winner == named for verdict in verdicts]
         return {"scores": scores, "winner": named, "certainty": sum(agreeing) / len(agreeing)}
     if how == "majority":
-        counts = Counter(str(verdict.winner) for verdict in verdicts if verdict.winner is not None)
+        counts = Counter(verdict.answer for verdict in verdicts if verdict.answer is not None)
         if not counts:
             raise DeclarationError("panel: pool=majority needs winners, and single texts have none. Use mean.")
         shares = {name: n / counts.total() for name, n in sorted(counts.items())}
@@ -117,8 +119,12 @@ def pool(verdicts: Sequence[Verdict], how: str, candidates: int) -> dict[str, An
         distributions: list[Mapping[str, float]] = [verdict.distribution or {} for verdict in verdicts]
         labels = sorted({label for distribution in distributions for label in distribution})
         shares = {label: _mean([distribution.get(label, 0.0) for distribution in distributions]) for label in labels}
-        if candidates == 1:
+        if candidates == 1 and not of_categories:
             return {"scores": scores, "distribution": shares, "certainty": max(shares.values())}
+    if of_categories:
+        order = list(verdicts[0].distribution or shares)
+        pooled = category_of({name: shares.get(name, 0.0) for name in (*order, *shares)})
+        return {"scores": scores, **pooled}
     top = [name for name, share in shares.items() if share == max(shares.values())]
     winner: Letter | int = "tie" if len(top) > 1 else _winner(top[0])
     return {"winner": winner, "scores": scores, "distribution": shares, "certainty": shares.get(str(winner), 0.0)}

@@ -21,7 +21,7 @@ from .evidence import ScoreReading
 from .stage import Stage
 
 READOUTS = ("generate", "probability")
-RESERVED = ("coverage", "evidence")  # what a probability readout adds to its prediction
+RESERVED = ("mass_read", "evidence")  # what a probability readout adds to its prediction
 READABLE = (
     'Ask for Literal["A", "B"] (perhaps with "C" or "tie"), consecutive whole numbers such as Literal[1, 2, 3], bool, '
     "or a decision type with its options; str is an explanation."
@@ -35,12 +35,12 @@ class Answer:
     Attributes:
         values: the outputs by name; explanations are missing where probabilities were read.
         outputs: the types of the outputs that are no explanations.
-        coverage: the smallest probability mass on a question's options; None for a written answer.
+        mass_read: the smallest probability mass on a question's options; None for a written answer.
     """
 
     values: Mapping[str, Any]
     outputs: Mapping[str, OutputType]
-    coverage: float | None
+    mass_read: float | None
 
     def shares(self, output: str) -> dict[str, float]:
         """The probability of each option; of a written answer 1 and 0."""
@@ -54,8 +54,8 @@ class Answer:
         """The score with the levels' probabilities; yes is 1 and no 0."""
         levels = self.outputs[output]
         assert isinstance(levels, Levels), f"{output} is not a scale"
-        reading = levels.reading(self.values[output], self.coverage)
-        return ScoreReading(reading.score, reading.levels, reading.coverage, explanation)
+        reading = levels.reading(self.values[output], self.mass_read)
+        return ScoreReading(reading.score, reading.levels, reading.mass_read, explanation)
 
     @property
     def explanation(self) -> str:
@@ -144,7 +144,7 @@ class Question(Stage):
             form = _read_form(form, outputs)
         prediction = self.call(inputs, None if form is self.ask.signature else form, demos)
         values = {name: prediction[name] for name in form.output_fields}
-        return Answer(values, outputs, prediction.get("coverage"))
+        return Answer(values, outputs, prediction.get("mass_read"))
 
     def check_readout(self, readout: str) -> None:
         """Raise DeclarationError, with the reason, when the signature does not allow this readout."""

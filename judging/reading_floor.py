@@ -24,7 +24,8 @@ _least: ContextVar[float] = ContextVar("dicast_least_mass", default=LEAST_MASS)
 
 def min_mass_parameter() -> HParam:
     """The parameter `min_mass` of a judge whose questions can be read from probabilities; `Judge` applies it."""
-    return HParam(LEAST_MASS, least=0.0, most=1.0, search=(), implied=True)
+    about = "the least probability that the options of a question must hold together; below it a case is unscored"
+    return HParam(LEAST_MASS, least=0.0, most=1.0, search=(), implied=True, about=about)
 
 
 @contextmanager
@@ -38,16 +39,16 @@ def reading_from(least: float) -> Iterator[None]:
 
 
 def check_mass(who: str, answer: Mapping[str, Any]) -> None:
-    """Refuse an answer of a decision LM whose options hold too little; an answer without `coverage` passes.
+    """Refuse an answer of a decision LM whose options hold too little; an answer without `mass_read` passes.
 
     Args:
         who: the stage and the question.
-        answer: `coverage`, and `tokens`, the most probable ones with their probabilities.
+        answer: `mass_read`, and `tokens`, the most probable ones with their probabilities.
 
     Raises:
         Unreadable: with the tokens that the model gave instead, and what to do.
     """
-    mass, least = answer.get("coverage", 1.0), _least.get()
+    mass, least = answer.get("mass_read", 1.0), _least.get()
     if mass >= least:
         return
     raise Unreadable(
@@ -62,7 +63,7 @@ def _advice(answer: Mapping[str, Any]) -> str:
     if not tokens:
         return "Use --readout generate, or another model."
     if any(map(THOUGHT.search, tokens)):
-        return "Use --readout generate, another model, or a chat template that does not begin with thinking."
+        return "Use --readout generate or auto, another model, or a chat template that does not begin with thinking."
     return "The model ignores the options that it is asked to choose from. Use --readout generate, or another model."
 
 

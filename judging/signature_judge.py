@@ -20,8 +20,10 @@ from .hparam import HParam
 from .judge import Judge, PresentedCase, in_case_order, orders, present, verdict_of
 from .question import READABLE, Answer, Question, output_types
 from .reading_floor import min_mass_parameter
+from .reading_ways import with_ways
 
 PAIR, SINGLE, SCORES = ("response_a", "response_b"), ("response",), ("score_a", "score_b")
+ROLE = "judgment"  # of its only question
 
 
 class SignatureJudge(Judge):
@@ -44,6 +46,8 @@ class SignatureJudge(Judge):
         DeclarationError: an input that the judge cannot fill, outputs that give no verdict, or a wrong parameter.
     """
 
+    scores_only = True
+
     fills: tuple[str, ...] = ("request", "aspect", "profile")
 
     def __init__(
@@ -63,7 +67,7 @@ class SignatureJudge(Judge):
         outputs = _checked_outputs(signature, who, levels)
         self.score_outputs = [name for name, kind in sorted(outputs.items()) if isinstance(kind, Levels)]
         explanations = len(signature.output_fields) - len(outputs)
-        self.question = Question(signature, "judgment", levels=levels, who=who, max_tokens=64 + 240 * explanations)
+        self.question = Question(signature, ROLE, levels=levels, who=who, max_tokens=64 + 240 * explanations)
         readouts = self.question.readouts
         self.readout = HParam(readouts[0], readouts)
         self.min_mass = min_mass_parameter()
@@ -80,6 +84,7 @@ class SignatureJudge(Judge):
         return self.is_pair
 
     def set(self, **values: Any) -> Self:
+        values = with_ways(values)
         if values.get("readout") in ("generate", "probability"):
             self.question.check_readout(values["readout"])
         return super().set(**values)
@@ -107,7 +112,7 @@ class SignatureJudge(Judge):
             finding = side_by_side(criterion, [answer.reading(name) for name in self.score_outputs])
         else:
             (letters,) = self.question.outputs
-            finding = Finding(criterion=criterion, distribution=answer.preference(letters), coverage=answer.coverage)
+            finding = Finding(criterion=criterion, distribution=answer.preference(letters), mass_read=answer.mass_read)
         return in_case_order(finding.model_copy(update={"explanation": answer.explanation}), order)
 
     def _grade(self, shown: PresentedCase, text: str, more: Mapping[str, str]) -> ScoreReading:

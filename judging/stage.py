@@ -9,11 +9,9 @@ anew; what the user has set holds there too.
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 from weakref import WeakSet
 
 import dspy
@@ -24,23 +22,29 @@ from dspy.utils import exceptions as lm_errors
 
 from ..data.refusal_detection import is_refusal
 from ..engines.adapter import CompactAdapter
+from ..engines.adapting import fixed_limit
 from ..engines.answer_parsing import PlainAdapter
 from ..engines.answers_used import answers_of_judgment
-from ..engines.cut_answers import noting_cuts
+from ..engines.cut_answers import noting_cuts, repeats_itself
 from ..engines.dspy_cache import guarded
+from ..engines.keys import missing_key
 from ..engines.ledger import stage_of_calls
+from ..engines.model_options import ModelOptions
+from ..engines.model_string import ModelString
 from ..engines.models import get_lm
-from ..engines.parallel import concurrently
 from ..engines.token_probabilities import ProbabilityLM, YesNoLM, options_of
 from ..errors import ContextOverflow, Infrastructure, ModelError, ModelRefused, ParseFailure, Refusal, Unreadable
 from .decoding import Decoding, seed_of_draw
 from .delimiters import shown_demo, shown_inputs, with_fence_note
 from .demo_pool import DemoPool
 from .reading_floor import check_mass
+from .reading_ways import read_in_way
+from .recorded_calls import RecordedCall, SentCalls, listening, note_call, read_tokens, task_name
+from .sampling import NESTED_SAMPLES, SAMPLING_TEMPERATURE, SAMPLING_TOP_P, current_sampling
 from .seat import Seat
 
-SAMPLING_TEMPERATURE, SAMPLING_TOP_P = 0.7, 0.95  # arXiv 2406.11657, section 4; also of a second try
-NESTED_SAMPLES = 1000  # the samples and attempts that one sample may hold
+CUT_GROWTH = 4  # times as many tokens for a second try, where the first answer was cut
+REASONING_OFF = "none"  # as OpenAI's API writes it, in whose words DSPy takes a call's options
 # These need another model string, key or account: a retry cannot help, and every other case would fail too, unless the
 # model has answered before.
 PERMANENT_ERRORS = (
@@ -52,50 +56,6 @@ PERMANENT_ERRORS = (
 )
 
 _answering: WeakSet[Any] = WeakSet()  # LMs that have answered in this process
-
-Result = TypeVar("Result")
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """How written answers are sampled; `number` makes equal questions separate calls."""
-
-    temperature: float
-    top_p: float | None
-    number: int
-
-
-_sampling: ContextVar[Sampling | None] = ContextVar("dicast_sampling", default=None)
-
-
-@contextmanager
-def sampled(
-    sample: int, *, temperature: float = SAMPLING_TEMPERATURE, top_p: float | None = SAMPLING_TOP_P
-) -> Iterator[None]:
-    """Sample the written answers of this context; `sample`, from 1, is its number. Probabilities are not sampled."""
-    outer = _sampling.get()
-    offset = outer.number * NESTED_SAMPLES if outer else 0
-    token = _sampling.set(Sampling(temperature, top_p, offset + sample))
-    try:
-        yield
-    finally:
-        _sampling.reset(token)
-
-
-def sample_answers(ask: Callable[[], Result], samples: int, **decoding: float) -> list[Result]:
-    """`samples` answers, concurrently; a single one is greedy, unless its stage has a temperature.
-
-    `decoding` as for `sampled`.
-    """
-    if samples == 1:
-        return [ask()]
-
-    def answer(number: int) -> Result:
-        with sampled(number, **decoding):
-            return ask()
-
-    return concurrently(answer, range(1, samples + 1))
-
 
 # A one-token readout is "truncated" on purpose, and a truncated answer ends as a parse failure anyway.
 logging.getLogger("dspy.clients.lm").addFilter(lambda record: "truncated" not in record.getMessage())
@@ -118,9 +78,11 @@ class Stage(Seat):
 
     Attributes:
         nearest: demos that are chosen for each case, beside those that every prompt shows; None: there are none.
+        task: what it asks, in recorded calls; empty: as of `recorded_calls.task_name`.
     """
 
     nearest: DemoPool | None = None
+    task: str = ""
 
     def __init__(
         self,
@@ -172,8 +134,8 @@ class Stage(Seat):
         return guarded(lm)
 
     def forward(self, **inputs: Any) -> Any:
-        """The prediction; where probabilities are read it has `coverage`, the smallest probability mass on a question's
-        options, and `evidence`, what the reader returned for each question.
+        """The prediction; where probabilities are read it has `mass_read`, the smallest probability mass on a
+        question's options, and `evidence`, what the reader returned for each question.
 
         Raises:
             ParseFailure, Refusal, Unreadable, ContextOverflow, Infrastructure: see `errors`.
@@ -195,7 +157,7 @@ class Stage(Seat):
         form = signature or self.ask.signature
         demos = self.demos_for(inputs) if demos is None else demos
         tokens: frozenset[str] = getattr(lm, "special_tokens", frozenset())
-        inputs = shown_inputs(inputs, tokens)
+        unshown, inputs = inputs, shown_inputs(inputs, tokens)
         request = {name: inputs[name] for name in form.input_fields if name in inputs} | inputs
         request |= {"signature": signature} if signature else {}
         request["demos"] = [dspy.Example(shown_demo(dict(demo), inputs, form.output_fields, tokens)) for demo in demos]
@@ -204,20 +166,21 @@ class Stage(Seat):
             ledger.open_call(),
             dspy.context(disable_history=True),
             answers_of_judgment() as answers,
+            listening() as sent,
         ):
             try:
                 prediction = self._read(lm, request) if reads_probabilities(form) else self._write(lm, request)
                 _answering.add(lm)
+                if sent is not None and sent.calls:
+                    self._record(sent, form, unshown, inputs, prediction, lm.model)
                 return prediction
             except (ParseFailure, Refusal, Unreadable) as error:
                 answers.forget()
                 error.answers_forgotten = True
                 raise
             except lm_errors.LMNotConfiguredError as error:
-                keys = " or ".join(getattr(error, "env_keys", ()) or ("the provider's key",))
-                raise ModelError(
-                    f"model {lm.model!r}: no API key. Set {keys} in the environment or in .env."
-                ) from error
+                names = getattr(error, "env_keys", ()) or ("the provider's key",)
+                raise ModelError(missing_key(lm.model, names)) from error
             except PERMANENT_ERRORS as error:
                 text = _one_line(error)
                 if isinstance(error, lm_errors.LMAuthError) and self.trusted:
@@ -235,7 +198,11 @@ class Stage(Seat):
                 raise Infrastructure(f"stage {self.role!r}, model {lm.model!r}: {_one_line(error)}") from error
 
     def _read(self, lm: Any, request: dict[str, Any]) -> dspy.Prediction:
-        decision_lm = lm if getattr(lm, "supports_decision_requests", False) else self.reader(lm)
+        if getattr(lm, "supports_decision_requests", False):
+            return self._read_from(lm, request)
+        return read_in_way(lm, self.reader, lambda decision_lm: self._read_from(decision_lm, request))
+
+    def _read_from(self, decision_lm: Any, request: dict[str, Any]) -> dspy.Prediction:
         trace = dspy.settings.trace
         with record_evidence() as evidence, dspy.context(trace=None if trace is None else []):
             prediction = self.ask(lm=decision_lm, **request)
@@ -243,7 +210,7 @@ class Stage(Seat):
             for _, name, answer in evidence:
                 check_mass(f"stage {self.role!r}, question {name!r}", answer)
         self._add_to(trace, request, prediction)
-        prediction["coverage"] = min((answer.get("coverage", 1.0) for *_, answer in evidence), default=1.0)
+        prediction["mass_read"] = min((answer.get("mass_read", 1.0) for *_, answer in evidence), default=1.0)
         prediction["evidence"] = [answer for *_, answer in evidence]
         return prediction
 
@@ -256,14 +223,51 @@ class Stage(Seat):
         outputs = {name: self.plain_output(name, value) for name, value in prediction.items()}
         trace.append((self.ask, inputs, dspy.Prediction(**outputs)))
 
+    def _record(
+        self,
+        sent: SentCalls,
+        form: type[dspy.Signature],
+        inputs: Mapping[str, Any],
+        shown: Mapping[str, Any],
+        prediction: dspy.Prediction,
+        model: str,
+    ) -> None:
+        """Record the call of a written answer, or of each question that was read."""
+        names = [name for name in form.input_fields if name in inputs]
+        call = RecordedCall(
+            stage=self.role,
+            task=self.task or task_name(self.role, inputs),
+            model=model,
+            sent=sent.calls[-1],
+            inputs={name: inputs[name] for name in names},
+            shown={name: shown[name] for name in names},
+            outputs={name: self.plain_output(name, prediction[name]) for name in form.output_fields},
+        )
+        if not reads_probabilities(form):
+            note_call(call)
+            return
+        if len(sent.calls) != len(prediction["evidence"]):  # sampled: no one call holds the answer
+            return
+        for (name, field), answer, of_question in zip(
+            form.output_fields.items(), prediction["evidence"], sent.calls, strict=False
+        ):
+            probabilities, meanings = read_tokens(field.annotation, answer, self.reader)
+            outputs = {name: call.outputs[name]}
+            of_token = replace(call, sent=of_question, question=name, outputs=outputs)
+            note_call(replace(of_token, probabilities=probabilities, meanings=meanings))
+
     def _write(self, lm: Any, request: dict[str, Any]) -> dspy.Prediction:
-        adapter = CompactAdapter() if lm.supports_response_schema else PlainAdapter()
+        adapter = CompactAdapter() if answers_json(lm) else PlainAdapter()
         problem: Exception | None = None
         cuts: list[str] = []
+        most, is_fixed = self.max_tokens, "max_tokens" in self._chosen()
         for attempt in range(self.attempts):
+            config = self._config(attempt)
+            grows = bool(cuts) and attempt == 1 and not repeats_itself(cuts[-1])
+            most = config["max_tokens"] if is_fixed else most * (CUT_GROWTH if grows else 1)
             try:
-                with dspy.context(adapter=adapter), noting_cuts() as cuts:
-                    prediction = self.ask(lm=lm, config=self._config(attempt), **request)
+                with dspy.context(adapter=adapter), noting_cuts() as cuts, fixed_limit(is_fixed):
+                    prediction = self.ask(lm=lm, config=config | {"max_tokens": most}, **request)
             except lm_errors.AdapterParseError as error:
                 problem = error
                 continue
@@ -278,7 +282,6 @@ class Stage(Seat):
             raise Refusal(f"stage {self.role!r}: the model declined {self.attempts} times ({_shorten(answer)!r}).")
         text = f"answered {_shorten(answer)!r}" if answer else f"gave an unusable answer: {_shorten(str(problem))}"
         if cuts:
-            most = self.decoded()["max_tokens"]
             raise ParseFailure(
                 f"stage {self.role!r}: the model {text}, {self.attempts} times; it was cut at {most:,} tokens. Allow "
                 f"more with --set {self.role}.max_tokens=N."
@@ -311,9 +314,9 @@ class Stage(Seat):
         return [{name: self.plain_output(name, value) for name, value in dict(demo).items()} for demo in self.ask.demos]
 
     def decoded(self, attempt: int = 0) -> dict[str, Any]:
-        """How a try is decoded, the first one being 0: what the user has set, else what the context of `sampled` or a
-        second try asks for, else the program's default. Top-p and seed are missing where nobody gives one."""
-        sampling, chosen = _sampling.get(), self.decoding.values
+        """How a try is decoded, the first one being 0: as the user has set the role, else the model, else as a context
+        of `sampled` or a second try asks, else as the program does. What nobody gives is missing."""
+        sampling, chosen = current_sampling(), self._chosen()
         temperature = chosen.get("temperature", self.temperature)
         if sampling and "temperature" not in chosen:
             temperature = max(temperature, sampling.temperature)
@@ -325,14 +328,29 @@ class Stage(Seat):
             name: value for name, value in chosen.items() if name != "temperature"
         }
 
+    def _chosen(self) -> dict[str, Any]:
+        """What the user has set of the decoding: for the role, else by the options of the model string."""
+        if self.model and self.ask.lm is None:
+            return ModelString.parse(self.model).options.decoding | self.decoding.values
+        options = getattr(self.ask.lm or dspy.settings.lm, "options", None)
+        return (options.decoding if isinstance(options, ModelOptions) else {}) | self.decoding.values
+
     def _config(self, attempt: int) -> dict[str, Any]:
         """The call's options: `decoded`, with what makes a further draw or try another call."""
-        sampling, config = _sampling.get(), self.decoded(attempt)
+        sampling, config = current_sampling(), self.decoded(attempt)
+        if "reasoning" in config:
+            config |= {"reasoning_effort": REASONING_OFF if config["reasoning"] == "off" else config["reasoning"]}
+            del config["reasoning"]
         rollout = (sampling.number * NESTED_SAMPLES if sampling else 0) + attempt
         if not rollout or not config["temperature"]:
             return config
         seed = {"seed": seed_of_draw(config["seed"], rollout)} if "seed" in config else {}
         return config | seed | {"rollout_id": rollout}
+
+
+def answers_json(lm: Any) -> bool:
+    """Whether the LM's written answers are asked for as JSON: it enforces a schema, or was trained on such prompts."""
+    return bool(lm.supports_response_schema or getattr(lm, "answers_json", False))
 
 
 def reads_probabilities(signature: type[dspy.Signature]) -> bool:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from ..engines.model_string import IN_PROCESS, ModelString, default_endpoint
 from ..errors import ModelError
-from .known_addresses import is_remembered, remember
+from .known_addresses import is_remembered, remember, was_typed
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Destination = Literal["local", "provider", "this machine", "named by the user", "address", "metadata"]
@@ -48,10 +48,22 @@ def destination_of(model: str) -> Destination:
     return "address"
 
 
-def remember_address(model: str) -> None:
-    """Note that the user has named the address of this model, if it has one to which texts go over a network."""
+def remember_address(model: str, *, typed: bool = True) -> None:
+    """Note that the user has named the address of this model, if it has one to which texts go over a network.
+
+    Args:
+        typed: the user wrote it, and did not only trust a file that names it.
+    """
     if destination_of(model) in ("address", "named by the user"):  # the latter by the environment of this command
-        remember(str(ModelString.parse(model).endpoint))
+        remember(str(ModelString.parse(model).endpoint), typed=typed)
+
+
+def is_typed(model: str) -> bool:
+    """Whether texts and keys go to no address, to this machine, or to an address that the user wrote."""
+    parsed = ModelString.parse(model)
+    if destination_of(model) in ("local", "provider", "this machine"):
+        return True
+    return parsed.endpoint == default_endpoint(parsed.provider) or was_typed(str(parsed.endpoint))
 
 
 def admitted(model: str, file: str, *, trust: bool) -> str:

@@ -59,6 +59,6 @@ def both_directions(up: ScoreReading, down: ScoreReading, low: int) -> ScoreRead
     ]
     weights = [math.exp(value - max(logarithms)) for value in logarithms]
     levels = tuple(weight / math.fsum(weights) for weight in weights)
-    coverages = [reading.coverage for reading in (up, down) if reading.coverage is not None]
+    masses = [reading.mass_read for reading in (up, down) if reading.mass_read is not None]
     score = math.fsum((low + level) * share for level, share in enumerate(levels))
-    return ScoreReading(score, levels, min(coverages, default=None))
+    return ScoreReading(score, levels, min(masses, default=None))

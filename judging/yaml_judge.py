@@ -6,7 +6,7 @@ Each criterion is a separate question; all are asked concurrently and merged by 
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeGuard
 
 import dspy
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
@@ -14,18 +14,23 @@ from pydantic import Field, ValidationError, ValidationInfo, field_validator, mo
 from ..data import Case, Verdict
 from ..data.case import MOST_SCORE, NonEmpty, Record, Text
 from ..data.rows import parse_scale
+from ..engines.decoding_values import NAMES as DECODING
+from ..engines.decoding_values import checked
 from ..engines.parallel import concurrently
 from ..errors import DeclarationError
 from ..parsing import explain, read_yaml
 from .answer_types import MOST_LEVELS
-from .decoding import NAMES as DECODING
-from .decoding import checked
+from .decoding import ALL_ROLES, role_and_name
 from .delimiters import constant
-from .signature_judge import PAIR, SCORES, SINGLE, SignatureJudge
+from .rubric_judge import RubricDeclaration, RubricJudge
+from .signature_judge import PAIR, ROLE, SCORES, SINGLE, SignatureJudge
 
 MOST_CRITERIA = 1_000
 MOST_SCORES = 101  # 0..100; every score is listed in the schema of the answer
-NEEDS = "It needs `judges`, `instructions` and `criteria`; `scale` or `levels` for texts (docs/your-own-judge.md)."
+NEEDS = (
+    "It needs `judges`, `instructions` and `criteria`; `scale` or `levels` for texts (docs/your-own-judge.md); of "
+    "categories `criteria` alone, each with `ask` (docs/labels.md)."
+)
 
 
 class WeightedCriterion(Record):
@@ -49,7 +54,9 @@ class JudgeDeclaration(Record):
     """The content of a YAML file that declares a judge."""
 
     name: NonEmpty = Field(description="the judge's name in verdicts and messages")
-    judges: Literal["pairs", "texts"] = Field(description="what it judges; texts are scored one at a time")
+    judges: Literal["pairs", "texts"] = Field(
+        description="what it judges; texts are scored one at a time; `categories` make a rubric"
+    )
     instructions: NonEmpty = Field(description="the task, in words")
     criteria: tuple[WeightedCriterion, ...] = Field(
         min_length=1, max_length=MOST_CRITERIA, description="each is a separate question"
@@ -61,7 +68,9 @@ class JudgeDeclaration(Record):
     tie: bool = Field(default=False, description="whether letters include C, equally good")
     profile: bool = Field(default=False, description="whether the person's profile is shown")
     explain: bool = Field(default=False, description="whether a written verdict follows an explanation")
-    readout: Literal["generate", "probability"] = Field(default="generate", description="how the answer is read")
+    readout: Literal["generate", "probability", "auto", "sampled", "stated"] = Field(
+        default="generate", description="how the answer is read"
+    )
     order: Literal["one", "both"] = Field(default="both", description="the orders in which a pair is shown")
     tie_threshold: float = Field(
         default=0.0, ge=0, le=MOST_SCORE, description="margins up to this are ties, in points or log-odds"
@@ -71,6 +80,30 @@ class JudgeDeclaration(Record):
     top_p: float | None = Field(default=None, description="of written answers that are drawn, above 0 and at most 1")
     max_tokens: int | None = Field(default=None, description="of a written answer at most")
     seed: int | None = Field(default=None, description="of written answers that are drawn, where the server takes it")
+    reasoning: str | None = Field(default=None, description="how long a model that thinks may think before it writes")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_roles(cls, content: Any) -> Any:
+        """Decoding by role, as `--set` takes it: `judgment.temperature` is `temperature`, as there is one role."""
+        if not isinstance(content, Mapping):
+            return content
+        fields = dict(content)
+        for name in content:
+            role, value = role_and_name(name) if isinstance(name, str) and "." in name else None, content[name]
+            if role is None:
+                continue
+            if role[0] not in (ROLE, ALL_ROLES):
+                raise ValueError(f"{name}: there is no role {role[0]!r}. Its roles: {ALL_ROLES}, {ROLE}")
+            del fields[name]
+            if fields.setdefault(role[1], value) != value:
+                raise ValueError(f"{role[1]} is there twice, of all roles and of its only one; keep one of them")
+        return fields
+
+    @field_validator("reasoning", mode="before")
+    @classmethod
+    def _word(cls, value: Any) -> Any:
+        return value if value is None else checked("reasoning", value)
 
     @field_validator(*DECODING)
     @classmethod
@@ -95,9 +128,9 @@ class JudgeDeclaration(Record):
             raise ValueError("texts are scored; give `scale`, as in 1..5, or `levels`")
         if self.tie and (self.judges == "texts" or self.ends):
             raise ValueError("`tie` is for pairs judged by letters; equal scores tie anyway. Leave it out")
-        if self.explain and self.readout == "probability":
+        if self.explain and self.readout != "generate":
             raise ValueError("`explain` needs readout: generate; nothing is written when probabilities are read")
-        if self.ends and self.readout == "probability" and (count := self.ends[1] - self.ends[0] + 1) > MOST_LEVELS:
+        if self.ends and self.readout != "generate" and (count := self.ends[1] - self.ends[0] + 1) > MOST_LEVELS:
             raise ValueError(
                 f"readout: probability reads at most {MOST_LEVELS} levels, but `scale` has {count}; "
                 "use readout: generate, or a shorter scale"
@@ -143,7 +176,32 @@ class YamlJudge(SignatureJudge):
         return self.verdict(case, weighted)
 
 
-def read_judge(path: str) -> YamlJudge:
+DeclaredJudge = YamlJudge | RubricJudge
+
+
+def declared_judge(content: Mapping[str, Any]) -> DeclaredJudge:
+    """The judge of a declaration, which `judges` tells: categories make a rubric.
+
+    Raises:
+        pydantic.ValidationError: it declares no judge.
+    """
+    if content.get("judges") == "categories":
+        return RubricJudge(RubricDeclaration.model_validate(content))
+    return YamlJudge(JudgeDeclaration.model_validate(content))
+
+
+def is_declared(judge: object) -> TypeGuard[DeclaredJudge]:
+    """Whether a judge is one of a declaration, and not of a program that is registered."""
+    return isinstance(judge, YamlJudge) or type(judge) is RubricJudge
+
+
+def as_declared(judge: DeclaredJudge) -> dict[str, Any]:
+    """What a YAML file of this judge would say."""
+    fields = judge.declaration.model_dump(mode="json", exclude_none=True)
+    return fields | ({"scale": "{}..{}".format(*fields["scale"])} if fields.get("scale") else {})
+
+
+def read_judge(path: str) -> DeclaredJudge:
     """The judge that a YAML file declares; without a `name` it is called as the file is.
 
     Raises:
@@ -155,7 +213,7 @@ def read_judge(path: str) -> YamlJudge:
     if not isinstance(content, Mapping):
         raise DeclarationError(f"judge {path}: holds no fields. {NEEDS}")
     try:
-        return YamlJudge(JudgeDeclaration.model_validate({"name": Path(path).stem, **content}))
+        return declared_judge({"name": Path(path).stem, **content})
     except ValidationError as error:
         raise DeclarationError(f"judge {path}: {explain(error)} {NEEDS}") from None
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Self
 
-from ..data import Case, Finding, Reviewer, Verdict, Winner
+from ..data import Case, Finding, Reviewer, Scores, Verdict, Winner
 from ..data.profiles import by_aspect, history
 from ..errors import DeclarationError
 from ..judging.aggregate import best
@@ -24,6 +24,8 @@ class Longer(Judge):
     name = "longer"
 
     def assess(self, case: Case) -> Verdict:
+        if case.categories:
+            raise DeclarationError(f"judge 'longer': case {case.id!r} has categories, and a length names none of them.")
         lengths = tuple(float(len(candidate.text)) for candidate in case.candidates)
         finding = Finding(criterion="length in characters", scores=lengths)
         winner = None if len(lengths) == 1 else best(lengths)
@@ -50,7 +52,8 @@ class Majority(FittedJudge):
         self.shares: dict[str, float] = {}
 
     def fit(self, cases: Iterable[Case]) -> Self:
-        counts = Counter(str(case.label.value) for case in cases if isinstance(case.label, Winner))
+        labels = [case.label for case in cases if not isinstance(case.label, Scores | None)]
+        counts = Counter(label.answer for label in labels)
         self.shares = {label: n / counts.total() for label, n in sorted(counts.items())} if counts else {}
         return self
 
@@ -58,6 +61,8 @@ class Majority(FittedJudge):
         if not self.shares:
             raise DeclarationError("judge 'majority': no labelled case was given, so there is no majority.")
         label = max(self.shares, key=lambda name: self.shares[name])
+        if case.categories:
+            return Verdict(case_id=case.id, category=label, distribution=self.shares, certainty=self.shares[label])
         winner = Winner.model_validate({"value": int(label) if label.isdigit() else label}).value
         return Verdict(case_id=case.id, winner=winner, distribution=self.shares, certainty=self.shares[label])
 
@@ -80,6 +85,7 @@ class ReviewerAverage(Judge):
     """
 
     name = "reviewer-average"
+    scores_only = True
     symmetric = False
 
     def __init__(self, *, k: int | str = ALL, seed: int = 0) -> None:

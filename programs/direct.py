@@ -2,6 +2,7 @@
 
 `grading` says what is asked: `pairwise` which of the two is better, `single` a score 1..5 of each candidate alone, or
 `both`, whose log-odds are added. With the `probability` readout a pair costs 2, 2 or 4 calls of one token.
+A text with categories is asked which of them it belongs to, with the categories in their order and in the reverse one.
 `layout=shared` writes both questions so that a text alone is the beginning of the prompt of the pair that it leads: a
 server that keeps prefixes computes about a third fewer tokens. An optimizer's own wording for one question ends that.
 """
@@ -16,6 +17,8 @@ from ..data.task_descriptions import OVERALL
 from ..data.verdict import Order
 from ..engines.parallel import concurrently
 from ..errors import DeclarationError
+from ..judging.category_question import ask_category
+from ..judging.category_verdict import category_verdict
 from ..judging.evidence import ScoreReading, side_by_side
 from ..judging.hparam import HParam
 from ..judging.judge import Judge, in_case_order, orders, present, verdict_of
@@ -24,6 +27,7 @@ from ..judging.reading_floor import min_mass_parameter
 from ..judging.registry import register
 from ..judging.turned_scale import SCALES, both_directions, turned
 from ..signatures import direct as signatures
+from ..signatures.categories import Classify
 
 Ask = Callable[[], Finding | ScoreReading]
 
@@ -32,17 +36,18 @@ Ask = Callable[[], Finding | ScoreReading]
     "direct",
     summary="one plain question: which is better, how good is each, or both",
     source="arXiv 2306.05685",
-    inputs="pairs, single texts",
-    calls="a pair: 4, of one token each; a text: 1",
+    inputs="pairs, single texts, categories",
+    calls="a pair: 4, of one token each; a text: 1; of categories 2",
 )
 class Direct(Judge):
     """Asks one question and reads the answer.
 
     Args:
-        grading: "pairwise", "single" or "both".
+        grading: "pairwise" (which of two texts is better), "single" (each text gets a score by itself) or "both".
         readout: "generate" (the model writes the answer) or "probability" (one token's probabilities are read); scores
             of scale=both are always read.
-        order: "one" or "both"; single scores are asked of each candidate alone and have no order.
+        order: "one" or "both", of the texts of a pair, or of categories; single scores are asked of each candidate
+            alone and have no order.
         tie_threshold: margins up to this many log-odds are ties.
         score_weight: log-odds per point of difference between two single scores.
         scale: "up", 1 very poor to 5 excellent; or "both", asked a second time with 1 excellent to 5 very poor, which
@@ -64,7 +69,7 @@ class Direct(Judge):
         layout: str = "separate",
     ) -> None:
         super().__init__()
-        self.grading = HParam(grading, ("pairwise", "single", "both"))
+        self.grading = HParam(grading, ("pairwise", "single", "both"), of_pairs=True)
         self.readout = HParam(readout, READOUTS)
         self.min_mass = min_mass_parameter()
         self.order = HParam(order, ("one", "both"), idle_when={"grading": "single"})
@@ -76,10 +81,14 @@ class Direct(Judge):
         self.grade = Question(signatures.Grade, "judgment", max_tokens=32)
         self.prefer_shared = Question(signatures.SharedPrefer, "judgment", max_tokens=32)
         self.grade_shared = Question(signatures.SharedGrade, "judgment", max_tokens=32)
-        for stage in (self.prefer_shared, self.grade_shared):
+        self.classify = Question(Classify, "judgment", max_tokens=32)
+        for stage in (self.prefer_shared, self.grade_shared, self.classify):
             stage.imply()
 
     def assess(self, case: Case) -> Verdict:
+        if case.categories:
+            ways = {"readout": self.readout.value, "order": self.order.value}
+            return category_verdict(case, ask_category(self.classify, case, **ways))
         grading = self.grading.value if case.is_pair else "single"
         if grading != "single" and not case.is_pair:
             raise DeclarationError(f"judge 'direct': case {case.id!r} is no pair; use grading=single.")
@@ -108,7 +117,7 @@ class Direct(Judge):
             aspect=shown.aspect,
         )
         finding = Finding(
-            criterion=case.aspect or OVERALL, distribution=answer.preference("better"), coverage=answer.coverage
+            criterion=case.aspect or OVERALL, distribution=answer.preference("better"), mass_read=answer.mass_read
         )
         return in_case_order(finding, order)
 

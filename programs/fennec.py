@@ -71,6 +71,7 @@ class Fennec(LearningJudge):
     """
 
     name = "fennec"
+    scores_only = True
 
     def __init__(
         self,
@@ -108,6 +109,7 @@ class Fennec(LearningJudge):
         self.criteria = HParam(criteria, search=(), implied=True)
         self.find_criteria = Stage(signatures.FindCriteria, "criteria", max_tokens=320, check=_some_criterion)
         self.rank_criteria = Stage(signatures.RankCriteria, "criteria", max_tokens=64)
+        self.rank_criteria.task = "ranking"
         self.write_guideline = Stage(signatures.WriteGuideline, "guideline", max_tokens=GUIDELINE_TOKENS)
         self.judge_pair = Question(signatures.JudgePair, "judgment", max_tokens=400)
         self.judge_single = Question(signatures.JudgeSingle, "judgment", max_tokens=240)
@@ -195,9 +197,7 @@ class Fennec(LearningJudge):
     def _guideline(self, shown: PresentedCase, criterion: str) -> str:
         if not self.guideline.value:
             return ""
-        answer = self.write_guideline(request=shown.request, criterion=criterion)
-        levels = [f"{level}: {answer[f'score_{level}'].strip()}" for level in range(1, 6)]
-        return "\n".join([*levels, f"Look at: {answer.comparison.strip()}"])
+        return guideline_text(self.write_guideline(request=shown.request, criterion=criterion))
 
     def _compared(self, case: Case, criterion: str) -> list["_Judgment"]:
         """The judgment of both candidates together, in each order."""
@@ -284,6 +284,12 @@ class _Judgment:
         return f"{about}: {self.explanations[index]}" if self.explanations[index] else about
 
 
+def guideline_text(answer: dspy.Prediction) -> str:
+    """A guideline as judges are shown it: the five levels, and how they differ."""
+    levels = [f"{level}: {answer[f'score_{level}'].strip()}" for level in range(1, 6)]
+    return "\n".join([*levels, f"Look at: {answer.comparison.strip()}"])
+
+
 def _showing_first(judgments: Sequence[_Judgment], index: int) -> list[_Judgment]:
     """The judgments of the order that showed this candidate first; all where only one order, or none, was shown."""
     first: Order = "ba" if index else "ab"
@@ -301,7 +307,7 @@ def _flat(results: Iterable[list[_Judgment]]) -> list[_Judgment]:
 
 def _explanation(answer: Answer, order: Order) -> str:
     """The explanations under the case's own letters; empty where probabilities were read."""
-    if answer.coverage is not None:
+    if answer.mass_read is not None:
         return ""
     first, second, comparison = (
         answer.values[name].strip() for name in ("explanation_a", "explanation_b", "comparison")
@@ -313,7 +319,7 @@ def _explanation(answer: Answer, order: Order) -> str:
 
 def _own_explanations(answer: Answer, order: Order) -> tuple[str, str]:
     """What was said of each candidate, in the case's order, without its letter and without the other candidate."""
-    if answer.coverage is not None:
+    if answer.mass_read is not None:
         return "", ""
     first, second = (of_response(answer.values[f"explanation_{letter.lower()}"], letter) for letter in "AB")
     return (first, second) if order == "ab" else (second, first)

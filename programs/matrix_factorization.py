@@ -35,6 +35,7 @@ class MatrixFactorisation(FittedJudge):
     """
 
     name = "matrix-factorisation"
+    scores_only = True
 
     def __init__(self, *, factors: int = 10, seed: int = 0, histories: str = "") -> None:
         super().__init__()

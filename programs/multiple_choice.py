@@ -102,7 +102,7 @@ class Choose(FittedJudge):
             shares = list(readings[0].shares)
         else:
             shares = softmax(self._model(case).outlook([reading.logarithms for reading in readings]).means)
-        coverage = min((read.coverage for read in readings if read.coverage is not None), default=None)
+        mass_read = min((read.mass_read for read in readings if read.mass_read is not None), default=None)
         names: Sequence[Letter | int] = ("a", "b") if count == 2 else range(count)
         by_text: dict[str, list[float]] = {}
         for index, share in zip(self._order(case), shares, strict=True):
@@ -112,13 +112,13 @@ class Choose(FittedJudge):
             str(name): math.fsum(probabilities := by_text[candidate.text]) / len(probabilities)
             for name, candidate in zip(names, case.candidates, strict=True)
         }
-        finding = Finding(criterion="the model's own choice", distribution=by_candidate, coverage=coverage)
+        finding = Finding(criterion="the model's own choice", distribution=by_candidate, mass_read=mass_read)
         return Verdict(
             case_id=case.id,
             winner=best(list(by_candidate.values())),
             distribution=by_candidate,
             certainty=max(by_candidate.values()),
-            scores=tuple(by_candidate.values()) if coverage is not None else None,
+            scores=tuple(by_candidate.values()) if mass_read is not None else None,
             findings=(finding,),
         )
 
@@ -160,7 +160,7 @@ class Choose(FittedJudge):
             question=shown.request,
             options=labelled((f"{a}. ", shown.responses[index]) for a, index in zip(letters, order, strict=True)),
         )
-        return LetterReading(tuple(answer.shares("chosen").values()), answer.coverage)
+        return LetterReading(tuple(answer.shares("chosen").values()), answer.mass_read)
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class LetterReading:
     """The probability of each letter, in their order, and the probability mass on them where it was read."""
 
     shares: tuple[float, ...]
-    coverage: float | None
+    mass_read: float | None
 
     @property
     def logarithms(self) -> list[float]:

@@ -49,6 +49,8 @@ class FromHistory(Judge):
         task: where the aspects' meanings come from: "plot" has the paper's five, a YAML file of yours may have more.
     """
 
+    scores_only = True
+
     def __init__(self, *, k: int, seed: int, shuffle: int, max_words: int, aspects: str, task: str) -> None:
         super().__init__()
         self.k = HParam(k, range(MOST_REVIEWS + 1), search=(1, 3, 5))  # the paper shows 1 to 5
@@ -270,7 +272,7 @@ class PersePairwise(FromHistory):
             text_b=shown.responses[1],
         )
         finding = Finding(
-            criterion=case.aspect or OVERALL, distribution=answer.preference("preferred"), coverage=answer.coverage
+            criterion=case.aspect or OVERALL, distribution=answer.preference("preferred"), mass_read=answer.mass_read
         )
         return in_case_order(finding, order)
 

@@ -20,7 +20,8 @@ from ..judging.judge import Judge, in_case_order, orders, present, shown_profile
 from ..judging.question import READOUTS, Question
 from ..judging.reading_floor import min_mass_parameter
 from ..judging.registry import register
-from ..judging.stage import SAMPLING_TEMPERATURE, SAMPLING_TOP_P, Stage
+from ..judging.sampling import SAMPLING_TEMPERATURE, SAMPLING_TOP_P
+from ..judging.stage import Stage
 from ..signatures import persona as signatures
 
 # Section 4: sampled, and asked again at most four times.
@@ -150,7 +151,7 @@ class PersonaJudge(Judge):
     def _choice(self, question: str, inputs: dict[str, str]) -> dict[str, Any]:
         setting = "tie" if self.setting.value == "tie" else "standard"
         answer = self._stage(question, setting)(readout=self.readout.value, **inputs)
-        return {"distribution": answer.preference("preferred"), "coverage": answer.coverage}
+        return {"distribution": answer.preference("preferred"), "mass_read": answer.mass_read}
 
     def _stated_choice(self, question: str, inputs: dict[str, str]) -> dict[str, Any]:
         """The choice with the certainty that the model states, 1..100."""

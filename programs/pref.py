@@ -85,6 +85,7 @@ class Pref(Judge):
     """
 
     name = "pref"
+    scores_only = True
     score_scale = (0.0, TOP_SCORE)
 
     def __init__(
@@ -112,6 +113,7 @@ class Pref(Judge):
         self.cover = Stage(signatures.Cover, "coverage", max_tokens=700, check=_some_factor)
         self.prefer = Stage(signatures.Personalise, "preference", max_tokens=600)
         self.rerank = Stage(signatures.Rerank, "preference", max_tokens=400)
+        self.rerank.task = "ranking"
         self.score = Question(signatures.ScoreAnswer, "score", max_tokens=240)
 
     def assess(self, case: Case) -> Verdict:

@@ -5,12 +5,11 @@ is known: a pair or choice is an even tie, and a text has no score.
 """
 
 from ..data import Case, Verdict
+from ..data.verdict import BLANK
 from ..judging.evidence_parameter import EvidenceParameter
 from ..judging.judge import Judge
 from ..judging.registry import register
 from ..judging.seat import Seat
-
-UNKNOWING = "no head yet: this verdict is a blank; dicast compile learns one from labels"
 
 
 @register(
@@ -31,13 +30,13 @@ class Probe(Judge):
 
     def __init__(self, *, evidence: str = "state") -> None:
         super().__init__()
-        self.evidence = EvidenceParameter("state", implied=False)
+        self.evidence = EvidenceParameter("state", implied=False, is_needed=True)
         self.reader = Seat("judgment")
         self.set(evidence=evidence)
 
     def assess(self, case: Case) -> Verdict:
         count = len(case.candidates)
-        notes = () if self.head is not None else (UNKNOWING,)
+        notes = () if self.head is not None else (BLANK,)
         if count == 1:
             return Verdict(case_id=case.id, notes=notes)
         names = ("a", "b") if count == 2 else map(str, range(count))

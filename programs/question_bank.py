@@ -12,7 +12,7 @@ from typing import Any, Self
 from dspy.predict.parameter import Parameter
 
 from ..data import Case, Finding, Verdict
-from ..data.question_bank import DEFAULT_BANK, MOST_QUESTIONS, BankQuestion, QuestionBank, question_bank
+from ..data.question_bank import DEFAULT_BANK, MOST_QUESTIONS, BankQuestion, QuestionBank, question_bank, ready_banks
 from ..data.verdict import Order
 from ..engines.parallel import concurrently
 from ..errors import DeclarationError
@@ -71,6 +71,7 @@ class BankJudge(Judge):
     """
 
     name = "questions"
+    scores_only = True
     score_scale = SCALE
 
     def __init__(
@@ -151,12 +152,27 @@ class BankJudge(Judge):
         about = self.about.value
         of_texts = [question for question in self.questions if question.about == "text" and about != "pairs"]
         of_pair = [q for q in self.questions if q.about == "pair" and about != "texts" and case.is_pair]
-        if not of_texts and (not of_pair or not case.is_pair):
-            raise DeclarationError(
-                f"judge {self.name!r}: no question is about case {case.id!r}, which has {len(case.candidates)} "
-                "candidates. Use about=both, or another bank."
-            )
+        if not of_texts and not of_pair:
+            raise DeclarationError(f"judge {self.name!r}: {self._nothing_to_ask(case)}")
         return of_texts, of_pair
+
+    def _nothing_to_ask(self, case: Case) -> str:
+        """Why no question can be put to the case, and what to do."""
+        about, bank = self.about.value, self.bank.value
+        offered = {question.about for question in self.questions}
+        count = len(case.candidates)
+        several = "a single text" if count == 1 else "a pair" if case.is_pair else f"{count} options"
+        subject = "the pair" if about == "pairs" else "single texts"
+        if about != "both" and len(offered) == 2:
+            return f"about={about} asks only about {subject}, and case {case.id!r} is {several}. Set about=both."
+        fitting = [name for name, ready in ready_banks().items() if any(q.about == "text" for q in ready.questions)]
+        lacks = "about a pair, none about a single text" if "pair" in offered else "about a text, none about the pair"
+        return (
+            f"all questions of bank {bank} are {lacks}, and case {case.id!r} is {several}"
+            f"{f', asked with about={about}' if about != 'both' else ''}. "
+            f"Use a bank with questions about texts: {', '.join(fitting)}"
+            f"{' (with about=both)' if about == 'pairs' else ''}; or add one without `about: pair` to yours."
+        )
 
     def _about_text(
         self, task: str, request: str, text: str, questions: Sequence[BankQuestion]
@@ -170,8 +186,8 @@ class BankJudge(Judge):
             ends = SCALE if question.answer == "yes-no" else (1.0, 5.0)
             score = rescaled(reading.score, ends, SCALE)
             if question.sign > 0:
-                return ScoreReading(score, reading.levels, reading.coverage)
-            return ScoreReading(1 - score, reading.levels[::-1], reading.coverage)
+                return ScoreReading(score, reading.levels, reading.mass_read)
+            return ScoreReading(1 - score, reading.levels[::-1], reading.mass_read)
 
         return self._in_turn(answer, questions)
 
@@ -192,7 +208,7 @@ class BankJudge(Judge):
             first, second = (said.preference("answer")[letter] for letter in ("a", "b"))
             shares = {"a": first, "b": second} if question.sign > 0 else {"a": second, "b": first}
             finding = Finding(
-                criterion=question.name, guideline=question.ask, distribution=shares, coverage=said.coverage
+                criterion=question.name, guideline=question.ask, distribution=shares, mass_read=said.mass_read
             )
             return in_case_order(finding, order)
 

@@ -22,7 +22,8 @@ from ..judging.judge import Judge, aspect_text, in_case_order, orders, present, 
 from ..judging.question import READOUTS, Answer, Question
 from ..judging.reading_floor import instead, min_mass_parameter
 from ..judging.registry import register
-from ..judging.stage import Stage, sample_answers
+from ..judging.sampling import sample_answers
+from ..judging.stage import Stage
 from ..signatures import reference_free as signatures
 
 SOURCE = "arXiv 2304.00723"
@@ -36,6 +37,8 @@ FORMS_WITH_ENDS = ("V1", "V2", "V5")
 
 class Scoring(Judge):
     """What the three share: the task and its aspects, and texts scored one at a time."""
+
+    scores_only = True
 
     asks_about_task = True
 
@@ -197,7 +200,7 @@ class Implicit(Scoring):
                 f"stage 'score': neither yes nor no is among {top}. {instead(evidence)}Use --set top={TOP}, or another "
                 "model."
             )
-        return ScoreReading(min(1.0, max(p_yes, 1 - p_no)), coverage=min(1.0, p_yes + p_no))
+        return ScoreReading(min(1.0, max(p_yes, 1 - p_no)), mass_read=min(1.0, p_yes + p_no))
 
 
 @register(
@@ -273,7 +276,7 @@ class Pairwise(Scoring):
             criterion=wording["aspect"],
             distribution={"a": first, "b": second, "tie": shares["C"]},
             samples=samples,
-            coverage=answers[0].coverage,
+            mass_read=answers[0].mass_read,
             explanation=" | ".join(answer.explanation for answer in answers if answer.explanation),
         )
         return in_case_order(finding, order)

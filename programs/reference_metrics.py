@@ -26,6 +26,8 @@ FULL_SCALE = 4.0  # log-odds of a difference from one end of a metric's scale to
 class TextScore(Judge):
     """What the metrics share: a number for each candidate; the greater one wins a pair."""
 
+    scores_only = True
+
     weight: ClassVar[float] = FULL_SCALE  # log-odds per point of difference
 
     def assess(self, case: Case) -> Verdict:

@@ -21,7 +21,18 @@ class FindCriteria(dspy.Signature):
     criteria: list[str] = dspy.OutputField(desc="at most `count` lines")
 
 
-class WriteGuideline(dspy.Signature):
+class ScoreLevels(dspy.Signature):
+    """What each score from 1 to 5 means by one criterion."""
+
+    score_1: str = dspy.OutputField(desc="a response that is not satisfactory at all by this criterion")
+    score_2: str = dspy.OutputField(desc="a response that is hardly satisfactory: most of what is needed is missing")
+    score_3: str = dspy.OutputField(desc="a response that is satisfactory in part, with clear weaknesses")
+    score_4: str = dspy.OutputField(desc="a response that is satisfactory, with small weaknesses")
+    score_5: str = dspy.OutputField(desc="a response that is extremely satisfactory by this criterion")
+    comparison: str = dspy.OutputField(desc="how each level differs from the next: what to look at to tell them apart")
+
+
+class WriteGuideline(ScoreLevels):
     """Write a detailed scoring guideline for one criterion: what a judge finds in a response to this request at each
     score, from 1 (not satisfactory at all) to 5 (extremely satisfactory).
 
@@ -33,12 +44,6 @@ class WriteGuideline(dspy.Signature):
 
     request: str = dspy.InputField()
     criterion: str = dspy.InputField()
-    score_1: str = dspy.OutputField(desc="a response that is not satisfactory at all by this criterion")
-    score_2: str = dspy.OutputField(desc="a response that is hardly satisfactory: most of what is needed is missing")
-    score_3: str = dspy.OutputField(desc="a response that is satisfactory in part, with clear weaknesses")
-    score_4: str = dspy.OutputField(desc="a response that is satisfactory, with small weaknesses")
-    score_5: str = dspy.OutputField(desc="a response that is extremely satisfactory by this criterion")
-    comparison: str = dspy.OutputField(desc="how each level differs from the next: what to look at to tell them apart")
 
 
 class RankCriteria(dspy.Signature):

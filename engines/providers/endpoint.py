@@ -1,15 +1,15 @@
 """Any OpenAI-compatible server at an address: vLLM, llama.cpp, Ollama, a gateway."""
 
-import socket
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-from ...errors import ModelError
+from ..connection import check_connection
 from ..engine import Engine, register
 from ..keys import key_of
 from ..model_string import ModelString, default_endpoint
 from ..pace import TIMEOUT
 from ..weights import OnProgress
+from .litellm_route import litellm_transport
 
 if TYPE_CHECKING:
     from dspy.clients.engines.lm15_engine import LM15Engine
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ..timed_engine import TimedEngine
 
 CONNECT_TIMEOUT = 10.0  # seconds
-PROBE_TIMEOUT = 5.0  # seconds; of the connection before the first case
 CONNECTIONS = 2048  # more than are ever in flight
 
 
@@ -39,28 +38,26 @@ class EndpointEngine(Engine):
         assert model.endpoint
         may_see_key = trusted or model.endpoint == default_endpoint(model.provider)
         key = key_of(model.provider) if may_see_key else None
-        engine, wire_model = openai_engine(model.endpoint, key), f"endpoint/{model.model}"
+        headers = model.options.header_values() if may_see_key else {}
+        if model.options.api_version:
+            return litellm_transport(model, key=key, headers=headers)
+        engine, wire_model = openai_engine(model.endpoint, key, headers=headers), f"endpoint/{model.model}"
         return Transport(engine, wire_model=wire_model, pricing=None, schema=True)
 
     def prepare(self, model: ModelString, progress: OnProgress) -> None:
         """Open a connection to the server, so that a wrong address is found before the first case."""
         assert model.endpoint
-        address = urlsplit(model.endpoint)
-        port = address.port or (443 if address.scheme == "https" else 80)
-        try:
-            socket.create_connection((str(address.hostname), port), timeout=PROBE_TIMEOUT).close()
-        except OSError as error:
-            raise ModelError(
-                f"model {model.identity!r}: nothing answers at {model.endpoint} ({error}). Start the server or fix "
-                "the address."
-            ) from None
+        check_connection(model.identity, model.endpoint)
 
 
-def openai_engine(url: str, key: str | None, timeout: float = TIMEOUT) -> "TimedEngine":
+def openai_engine(
+    url: str, key: str | None, timeout: float = TIMEOUT, headers: Mapping[str, str] | None = None
+) -> "TimedEngine":
     """DSPy's native engine for one OpenAI-compatible address, with this key alone.
 
     Args:
         timeout: seconds until the first byte of an answer, where the run does not say.
+        headers: of every request, beside those of HTTP and the key's.
     """
     from dspy import lm15
 
@@ -72,8 +69,14 @@ def openai_engine(url: str, key: str | None, timeout: float = TIMEOUT) -> "Timed
             supports=lm15.EndpointSupport(complete=True, stream=True),
             auth_modes=("bearer",),
             base_url=url,
+            headers=tuple((headers or {}).items()),
         ),
-        compat=lm15.OpenAIChatCompat(instruction_role="system", max_tokens_field="max_tokens", json_schema="send"),
+        compat=lm15.OpenAIChatCompat(
+            instruction_role="system",
+            max_tokens_field="max_tokens",
+            json_schema="send",
+            thinking_format="reasoning_effort",
+        ),
         placeholder_key="none",
     )
     keys = {"endpoint": key} if key else None

@@ -1,14 +1,15 @@
 """Hosted providers as LiteLLM writes them; DSPy's native route where there is one."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...errors import ModelError
 from ..engine import Engine, register
-from ..keys import address_of, strip_environment
-from ..model_string import DEFAULT_MODEL, IN_PROCESS, ModelString, check_address
+from ..keys import address_of, missing_key, strip_environment, variable
+from ..model_string import IN_PROCESS, ModelString, check_address
 from ..pace import TIMEOUT
+from ..weights import OnProgress
 from .endpoint import native_engine
+from .litellm_route import litellm_transport
 
 if TYPE_CHECKING:
     from ..lm import Transport
@@ -35,34 +36,32 @@ class HostedEngine(Engine):
             return model.identity
         return f"{model.identity}@{check_address(address, model.identity, model.provider)}"
 
+    def prepare(self, model: ModelString, progress: OnProgress) -> None:
+        """Refuse a provider of DSPy's native route whose key is missing; LiteLLM refuses its own at the first call."""
+        from dspy import lm15
+
+        try:
+            route = native_engine(TIMEOUT).resolve(model.address)
+        except lm15.LM15Error:
+            return
+        if route.env_key and not route.placeholder_key and not model.options.headers and not variable(route.env_key):
+            raise ModelError(missing_key(model.identity, [route.env_key]))
+
     def connect(self, model: ModelString, *, trusted: bool) -> "Transport":
         import dspy
         from dspy import lm15
-        from dspy.clients.engines.litellm_engine import LiteLLMEngine
 
         from ..lm import Transport
         from ..timed_engine import TimedEngine
 
         strip_environment(model.provider)
-        name = model.identity
-        build: Callable[[float], object] = native_engine
+        name, options = model.address, model.options
+        headers = options.header_values() if trusted else {}
         try:
             pricing = native_engine(TIMEOUT).resolve(name).provider
         except lm15.LM15Error:
-            pricing, build = model.provider, lambda seconds: LiteLLMEngine(timeout=seconds)
-            _check_litellm_knows(name)
+            return litellm_transport(model, headers=headers)
+        if headers or options.api_version:
+            return litellm_transport(model, headers=headers)
         schema = bool(dspy.LM(name).supports_response_schema)
-        return Transport(TimedEngine(build, TIMEOUT), wire_model=name, pricing=pricing, schema=schema)
-
-
-def _check_litellm_knows(model: str) -> None:
-    import litellm
-
-    litellm.suppress_debug_info = True  # it prints advice to standard output otherwise
-    try:
-        litellm.get_llm_provider(model)
-    except litellm.exceptions.BadRequestError:
-        raise ModelError(
-            f"model {model!r}: the provider {model.split('/')[0]!r} is not known. Write provider/model as LiteLLM "
-            f"does, {DEFAULT_MODEL}, or openai/NAME@http://HOST/v1 for a server of yours."
-        ) from None
+        return Transport(TimedEngine(native_engine, TIMEOUT), wire_model=name, pricing=pricing, schema=schema)

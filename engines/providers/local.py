@@ -127,6 +127,11 @@ def serve(weights: Path, *, states: bool = False) -> LocalServer:
         return _servers[path, states]
 
 
+def is_serving() -> bool:
+    """Whether a server runs in this process."""
+    return bool(_servers)
+
+
 def client_of(server: LocalServer) -> Any:
     """An `httpx.Client` of the server's own address, without `/v1`, that sends its key."""
     return _client(server.url.removesuffix("/v1"), server.key)
@@ -163,6 +168,7 @@ def _start(path: Path, states: bool) -> LocalServer:
     key = secrets.token_urlsafe(24)
     parameters = xllamacpp.CommonParams()
     parameters.model.path = str(path)
+    parameters.model_alias = {path.name}  # what replies call it: without the folder, which is stored with them
     parameters.cache_ram_mib = PROMPTS_MIB
     if states:
         slots, context = 1, min(context, model_shape(path).context)

@@ -7,12 +7,14 @@ weights. Requests of several threads are answered together, and what their promp
 import math
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..engine import Engine, register
 from ..ledger import current_deadline
 from ..model_string import ModelString
 from ..pace import LOCAL_TIMEOUT, WHOLE, current_pace
+from ..torch_models.answer_form import answers_json
 from ..torch_models.collector import Collector, Job
 from ..torch_models.torch_import import dtype_name, torch_and_transformers
 from ..torch_models.weights import find_torch_weights
@@ -31,7 +33,8 @@ ENDS = {True: "stop", False: "length"}
 
 @register
 class TransformersEngine(Engine):
-    """`transformers/NAME`: of `dicast models list`, a folder, a .gguf file, or OWNER/NAME of the hub."""
+    """`transformers/NAME`: of `dicast models list`, a folder of a model or adapter, a .gguf file, or OWNER/NAME of the
+    hub."""
 
     name = "transformers"
     summary = "torch in this process (extra `torch`)"
@@ -49,8 +52,9 @@ class TransformersEngine(Engine):
         from ..torch_models.network import open_network
 
         torch_and_transformers(f"transformers/{model.model}")
-        network = open_network(find_torch_weights(model.model).folder())
-        return Transport(
+        weights = find_torch_weights(model.model)
+        network = open_network(weights.folder(), adapter=weights.adapter)
+        transport = Transport(
             TorchModel(network),
             wire_model=model.model,
             pricing=None,
@@ -58,6 +62,8 @@ class TransformersEngine(Engine):
             timeout=LOCAL_TIMEOUT,
             special_tokens=network.chat.special,
         )
+        transport.answers_json = answers_json(Path(model.model).expanduser())
+        return transport
 
     def prepare(self, model: ModelString, progress: OnProgress = silent) -> None:
         """Fetch the weights; dequantise a .gguf file."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ...data import Usage
 from ...errors import ContextOverflow, DeclarationError, Infrastructure, ModelError, ModelRefused
+from ..connection import check_connection
 from ..keys import key_of
 from ..ledger import charge
 from ..model_string import ModelString, default_endpoint
@@ -52,6 +53,7 @@ class ServerReader:
         if layer is not None:
             raise ModelError(f"model {model.identity!r}: its server decides which layer it gives. Leave @{layer} out.")
         self.model, self.url, self._name = model.identity, url, model.model
+        self._answers = False
         known = model.endpoint is None or url == default_endpoint(model.provider)
         self._key = key_of(model.provider) if known or may_see_keys(model.identity, trusted) else None
 
@@ -68,7 +70,10 @@ class ServerReader:
         return len(state)
 
     def prepare(self) -> None:
-        """Nothing: the server runs."""
+        """Once: whether anything listens at the address."""
+        if not self._answers:
+            check_connection(self.model, self.url)
+            self._answers = True
 
     def read(self, requests: Sequence[StateRequest]) -> list[StateAnswer]:
         return [self._read(request) for request in requests]

@@ -75,8 +75,9 @@ class TransformersReader:
 
     @cached_property
     def weights(self) -> TorchWeights:
-        """The files."""
-        return find_torch_weights(self._name)
+        """The files; an adapter's base, where the adapter acts on the ends of prompts alone."""
+        weights = find_torch_weights(self._name)
+        return weights.base if weights.base and weights.adapter and weights.adapter.marker else weights
 
     @cached_property
     def digest(self) -> str:
@@ -94,7 +95,7 @@ class TransformersReader:
         """The model, loaded at its first use."""
         from ..torch_models.network import open_network
 
-        return open_network(self.weights.folder(), self._kind)
+        return open_network(self.weights.folder(), self._kind, self.weights.adapter)
 
     def prepare(self) -> None:
         self.network  # noqa: B018  loads it

@@ -3,20 +3,26 @@
 Rows of a batch are padded on the right. The attention is causal, so a row's states do not depend on what follows it,
 and no mask is needed where nothing was read before. Log-probabilities are computed in fp32 from the last state and the
 rows of the output matrix: logits in bf16 step by .125, too coarse for a margin.
+
+An adapter is used on the tokens that it acts on, and shares the weights of its base; where it acts on the ends of
+prompts alone, it shares the base's keys and values, too.
 """
 
 import atexit
 import copy
+import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ...errors import ModelError
+from .adapter_files import AdapterFiles
 from .chat import Chat
+from .low_rank import LowRank, last_place, load_low_rank
 from .torch_import import device_name, dtype_name, quiet, threads, torch_and_transformers
 
 HEAD_ROWS = 16384  # of the output matrix that are in fp32 at a time
@@ -24,7 +30,8 @@ CANDIDATES = 64  # most probable tokens of a written answer whose logits are com
 PREFIX_TOKENS = 8192  # of kept prefixes
 DEPTH = "model {!r}: has {} layers, so layer {} cannot be read. Give one from 1 to {}."
 
-_networks: "dict[tuple[Path, str], Network]" = {}
+log = logging.getLogger(__name__)
+_networks: "dict[tuple[Path, str, str], Network]" = {}
 _lock = threading.Lock()
 _process_ends = threading.Event()
 LAST_PASS = 60.0  # seconds that the end of the process waits for the pass that is being computed
@@ -98,9 +105,42 @@ class Network:
         self.config = self.model.config.get_text_config()
         self.chat = Chat(tokenizer)
         self.lock = threading.RLock()  # one pass at a time
+        self.adapter: LowRank | None = None
+        self.marker: tuple[int, ...] = ()
+        self._is_warned = False
         self._prefixes: OrderedDict[tuple[int, ...], Prefix] = OrderedDict()
         if not hasattr(self.decoder, "layers") or not hasattr(self.decoder, "norm"):
             raise ModelError(f"{folder}: {type(self.model).__name__} has no layers that can be read one by one.")
+
+    def with_adapter(self, files: AdapterFiles) -> "Network":
+        """The same weights with an adapter.
+
+        Raises:
+            ModelError: the adapter is of another model.
+        """
+        other = copy.copy(self)
+        other.name, other.adapter, other.marker = files.folder.name, load_low_rank(self.model, files), files.marker
+        if not files.marker:
+            other._prefixes = OrderedDict()  # its keys and values are not the base's
+        return other
+
+    def adapted_from(self, tokens: Sequence[int]) -> int:
+        """The first token of a prompt that the adapter acts on; the number of tokens where it acts on none."""
+        if self.adapter is None:
+            return len(tokens)
+        if not self.marker:
+            return 0
+        start = last_place(tuple(tokens), self.marker)
+        if start == len(tokens) and not self._is_warned:
+            self._is_warned = True
+            log.warning("model %r: a prompt without the words that its adapter acts on is the base's", self.name)
+        return start
+
+    def most_before(self, tokens: Sequence[int]) -> int:
+        """How many first tokens of a prompt may be read before the rest, so that others share their keys and values."""
+        if not self.shares_prefixes:
+            return 0
+        return self.adapted_from(tokens) if self.marker else len(tokens)
 
     @property
     def depth(self) -> int:
@@ -145,6 +185,7 @@ class Network:
         after: Prefix | None = None,
         layers: Sequence[int] = (),
         keep: bool = False,
+        adapted: Sequence[int] = (),
     ) -> Pass:
         """The states of the rows' tokens.
 
@@ -153,6 +194,8 @@ class Network:
             after: a prefix that all rows have.
             layers: the numbers of layers, from 1; the last one of the model where none is named.
             keep: whether the pass gives the keys and values too.
+            adapted: for each row the first of its tokens that the adapter acts on; by default none for an adapter that
+                acts on the ends of prompts, which prefixes have not, and else all.
         """
         numbers = sorted(set(layers)) or [self.depth]
         if numbers[0] < 1 or numbers[-1] > self.depth:
@@ -166,26 +209,29 @@ class Network:
         decoder = self._cut(numbers[-1])
         hooks = [self._catch(decoder, layer, states) for layer in numbers[:-1]]
         try:
-            output = decoder(ids, past_key_values=cache, use_cache=cache is not None)
+            with self._adapting(adapted or [longest] * len(rows), longest):
+                output = decoder(ids, past_key_values=cache, use_cache=cache is not None)
         finally:
             for hook in hooks:
                 hook.remove()
         states[numbers[-1]] = output.last_hidden_state
         return Pass(states, cache)
 
-    def step(self, tokens: Sequence[int], mask: Any, places: Any, cache: Any) -> Any:
+    def step(self, tokens: Sequence[int], mask: Any, places: Any, cache: Any, *, adapted: Sequence[int] = ()) -> Any:
         """The last states of the rows after one more token each, (rows, width).
 
         Args:
             mask: which tokens of the cache, and this one, count: (rows, tokens), booleans.
             places: of the tokens in their rows, (rows, 1).
             cache: of `forward`; it takes the tokens in.
+            adapted: as of `forward`: 0 where the adapter acts on a row's token, 1 where it does not.
         """
         _check_process()
         ids = self.torch.tensor([[token] for token in tokens], device=self.device)
-        output = self.decoder(
-            ids, attention_mask=mask.long(), position_ids=places, past_key_values=cache, use_cache=True
-        )
+        with self._adapting(adapted or [1] * len(tokens), 1):
+            output = self.decoder(
+                ids, attention_mask=mask.long(), position_ids=places, past_key_values=cache, use_cache=True
+            )
         return output.last_hidden_state[:, 0]
 
     def prefix(self, tokens: Sequence[int], layers: int | None = None) -> Prefix:
@@ -235,6 +281,17 @@ class Network:
         logits, order = self.torch.stack(rows).sort(dim=-1, descending=True)
         return tokens.gather(-1, order), logits
 
+    def _adapting(self, starts: Sequence[int], longest: int) -> AbstractContextManager[None]:
+        """Inside, the adapter acts on the rows' tokens from these on."""
+        if self.adapter is None:
+            return nullcontext()
+        if not self.marker:
+            return self.adapter.acting()
+        if min(starts) >= longest:
+            return nullcontext()
+        places = self.torch.arange(longest, device=self.device)
+        return self.adapter.acting(places[None] >= self.torch.tensor(starts, device=self.device)[:, None])
+
     def _scaled(self, logits: Any) -> Any:
         """As the model's own forward pass scales them."""
         if scale := getattr(self.config, "logit_scale", None):  # Cohere
@@ -276,10 +333,20 @@ def _check_process() -> None:
         raise ProcessEnds("the process ends")
 
 
-def open_network(folder: Path, kind: str = "AutoModelForCausalLM") -> Network:
-    """The network of a folder, loaded when it is first used; every user of the process has the same."""
-    key = (folder.resolve(), kind)
+def open_network(folder: Path, kind: str = "AutoModelForCausalLM", adapter: AdapterFiles | None = None) -> Network:
+    """The network of a folder, loaded when it is first used; every user of the process has the same.
+
+    Args:
+        adapter: of this base.
+    """
     with _lock:
-        if key not in _networks:
-            _networks[key] = Network(folder, kind)
-        return _networks[key]
+        base = _opened((folder.resolve(), kind, ""), lambda: Network(folder, kind))
+        if adapter is None:
+            return base
+        return _opened((folder.resolve(), kind, adapter.digest), lambda: base.with_adapter(adapter))
+
+
+def _opened(key: tuple[Path, str, str], load: Callable[[], Network]) -> Network:
+    if key not in _networks:
+        _networks[key] = load()
+    return _networks[key]

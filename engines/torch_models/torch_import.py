@@ -17,11 +17,12 @@ BF16_FLAGS = frozenset({"amx_bf16", "avx512_bf16", "bf16"})  # of /proc/cpuinfo;
 DTYPES = ("bfloat16", "float32")
 
 
-def torch_and_transformers(who: str) -> tuple[Any, Any]:
+def torch_and_transformers(who: str, extra: str = "torch") -> tuple[Any, Any]:
     """The two modules.
 
     Args:
         who: begins the message of the error.
+        extra: what to install, as the message says: `train` where a model is trained.
 
     Raises:
         DeclarationError: one of them is not installed.
@@ -31,7 +32,7 @@ def torch_and_transformers(who: str) -> tuple[Any, Any]:
         import torch
         import transformers
     except ImportError:
-        raise DeclarationError(f"{who} needs torch and transformers. {install_hint('torch')}") from None
+        raise DeclarationError(f"{who} needs torch and transformers. {install_hint(extra)}") from None
     return torch, transformers
 
 

@@ -1,10 +1,12 @@
 """Which files a name means when torch runs the model: a folder, a hub repository, a .gguf file or a local name.
 
-The last two are GGUF files. They are dequantised to bf16 safetensors once, in the models folder (3 GB for 1.5 billion
-parameters), so that a later start takes seconds. Nothing is unpickled, and no code of a repository is run.
+A folder may hold an adapter alone, whose base is one of these. A .gguf file, and that of a local name, is dequantised
+to bf16 safetensors once, in the models folder (3 GB for 1.5 billion parameters), so that a later start takes seconds.
+Nothing is unpickled, and no code of a repository is run.
 """
 
 import hashlib
+import json
 import os
 import re
 import tempfile
@@ -17,6 +19,7 @@ from ...errors import ModelError
 from ...paths import home
 from ..quick_digest import quick_digest
 from ..weights import CATALOG, OnProgress, find_weights, get_weights, reach_hub, silent
+from .adapter_files import BASE, AdapterFiles, is_adapter, read_adapter
 
 # Of a repository: the weights, never as a pickle, and the texts that say how to use them.
 FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")
@@ -30,19 +33,26 @@ class TorchWeights:
     Attributes:
         name: what messages call them.
         path: a folder in transformers' format, or a .gguf file.
-        digest: SHA-256 in hex: the catalogue's, else of every file's name, size and ends (`quick_digest`).
+        digest: SHA-256 in hex: the catalogue's, else of every file's name, size and ends (`quick_digest`); of an
+            adapter's and its base's together.
+        base: an adapter's.
+        adapter: beside the base.
     """
 
     name: str
     path: Path
     digest: str
+    base: "TorchWeights | None" = None
+    adapter: AdapterFiles | None = None
 
     @property
     def is_gguf(self) -> bool:
         return self.path.suffix == ".gguf"
 
     def folder(self, progress: OnProgress = silent) -> Path:
-        """The folder in transformers' format; a .gguf file is dequantised into one when it is first used."""
+        """The model's folder in transformers' format; a .gguf file is dequantised into one when it is first used."""
+        if self.base is not None:
+            return self.base.folder(progress)
         if not self.is_gguf:
             return self.path
         target = home() / "models" / f"{self.path.stem}-{self.digest[:12]}-bf16"
@@ -75,6 +85,8 @@ def find_torch_weights(name: str, progress: OnProgress = silent) -> TorchWeights
         path = Path(name).expanduser()
         if path.is_file() and path.suffix == ".gguf":
             return TorchWeights(path.name, path.resolve(), quick_digest(path))
+        if is_adapter(path):
+            return _adapted(path.resolve(), progress)
         if (path / "config.json").is_file():
             return TorchWeights(path.resolve().name, path.resolve(), _digest_of(path))
     except (OSError, RuntimeError, ValueError) as error:  # no such user, a name that no file can have, no permission
@@ -82,10 +94,37 @@ def find_torch_weights(name: str, progress: OnProgress = silent) -> TorchWeights
     if path.is_absolute() or name.startswith("~") or not REPOSITORY.fullmatch(name):
         raise ModelError(
             f"transformers/{name}: there is no such model. Give a name of `dicast models list`, a folder with a "
-            "config.json, a .gguf file, or OWNER/NAME of the Hugging Face hub."
+            "config.json or an adapter_config.json, a .gguf file, or OWNER/NAME of the Hugging Face hub."
         )
     folder = _from_hub(name, progress)
     return TorchWeights(name, folder, _digest_of(folder))
+
+
+def write_base(folder: Path, name: str) -> None:
+    """Write which base an adapter belongs to, with the digest of its weights.
+
+    Args:
+        name: of the base, as `find_torch_weights` takes it.
+
+    Raises:
+        ModelError: there is no such model.
+    """
+    weights = find_torch_weights(name)
+    text = json.dumps({"name": name, "digest": weights.digest}, indent=2)
+    (folder / BASE).write_text(f"{text}\n", encoding="utf-8")
+
+
+def _adapted(folder: Path, progress: OnProgress) -> TorchWeights:
+    adapter = read_adapter(folder)
+    if is_adapter(Path(adapter.base)):
+        raise ModelError(f"{folder}: its base {adapter.base} is an adapter, too. Merge that into its base first.")
+    try:
+        base = find_torch_weights(adapter.base, progress)
+    except ModelError as error:
+        raise ModelError(f"{folder}: the base of this adapter is missing. {error}") from None
+    adapter.check_base(base.digest)
+    digest = hashlib.sha256(f"{adapter.digest} {base.digest}".encode()).hexdigest()
+    return TorchWeights(folder.name, folder, digest, base, adapter)
 
 
 def _from_hub(name: str, progress: OnProgress) -> Path:
@@ -105,7 +144,18 @@ def _from_hub(name: str, progress: OnProgress) -> Path:
         return Path(snapshot_download(name, allow_patterns=list(FILES)))
     except (OSError, HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled, ValueError) as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise ModelError(f"transformers/{name}: the hub does not give it ({reason}).") from None
+        raise ModelError(
+            f"transformers/{name}: the hub does not give it ({reason}). Check name and network, or give a folder."
+        ) from None
+
+
+def own_digest(folder: Path) -> str:
+    """A digest of a model's folder; of an adapter without its base.
+
+    Raises:
+        ModelError: a broken adapter.
+    """
+    return read_adapter(folder).digest if is_adapter(folder) else _digest_of(folder)
 
 
 def _digest_of(folder: Path) -> str:

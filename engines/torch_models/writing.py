@@ -66,9 +66,8 @@ def answer(
 
     The caller holds `network.working()`.
     """
-    shares = network.shares_prefixes
     ids = [prompt.ids for prompt in prompts]
-    bounds = [len(prompt) if shares else 0 for prompt in ids]
+    bounds = [network.most_before(prompt) for prompt in ids]
     heads = [prefix_tokens(prompt.head) for prompt in prompts]
     for batch in plan(ids, batch_size(network.device, network.room), heads=heads, most=bounds):
         rows = [ids[index] for index in batch.rows]
@@ -89,6 +88,7 @@ class _Writer:
         start = len(after.tokens) if after else 0
         self.rest = [row[start:] for row in rows]
         self.lengths = [len(row) for row in rows]
+        self.adapted = [network.adapted_from(row) - start for row in rows]
         self.answers = [Written() for _ in rows]
         self.rows = list(range(len(rows)))  # those that are still written
         self.generators = [np.random.default_rng(decoding.seed) for decoding in decodings]
@@ -98,7 +98,7 @@ class _Writer:
         """(row, answer) of each, as they end."""
         torch, network = self.torch, self.network
         goes_on = any(decoding.most > 1 for decoding in self.decodings)
-        first = network.forward(self.rest, after=self.after, keep=goes_on)
+        first = network.forward(self.rest, after=self.after, keep=goes_on, adapted=self.adapted)
         start = len(self.after.tokens) if self.after else 0
         last = torch.tensor([len(rest) - 1 for rest in self.rest], device=network.device)
         states = first.states[network.depth][torch.arange(len(self.rest), device=network.device), last]
@@ -121,7 +121,9 @@ class _Writer:
                 mask, places = mask[kept_rows], places[kept_rows]
                 self.rows = [self.rows[position] for position in staying]
             mask = torch.cat([mask, torch.ones_like(mask[:, :1])], dim=1)
-            states = network.step([chosen[position] for position in staying], mask, places, cache)
+            tokens = [chosen[position] for position in staying]
+            adapted = [int(self.adapted[row] == len(self.rest[row])) for row in self.rows]
+            states = network.step(tokens, mask, places, cache, adapted=adapted)
             places = places + 1
 
     def _choose(self, states: Any) -> list[int]:

@@ -114,3 +114,10 @@ def test_two_servers_share_no_states(server):
         assert len(first.read(REQUEST).mean) == 8
         assert len(second.read(REQUEST).mean) == 1
     assert isinstance(first.reader, ServerReader)
+
+
+def test_a_server_that_is_not_there_is_noticed_before_the_first_case():
+    url = "http://127.0.0.1:9/v1"  # the discard port, where nothing listens
+    reader = connect_reader(f"openai/emb@{url}")
+    with pytest.raises(ModelError, match=f"nothing answers at {url} .*Start the server or fix the address"):
+        reader.prepare()

@@ -150,7 +150,7 @@ def test_a_key_in_a_dotenv_file_is_used_and_the_environment_comes_first(tmp_path
 
 
 @pytest.mark.slow
-def test_a_provider_without_a_native_route_goes_through_litellm(tmp_path):
+def test_a_provider_without_a_native_route_goes_through_litellm_and_gets_the_stripped_key(tmp_path):
     code = (
         "import dicast\n"
         "case = dicast.Case(id='1', query='q', candidates=[{'text': 'x'}, {'text': 'y'}])\n"
@@ -161,10 +161,12 @@ def test_a_provider_without_a_native_route_goes_through_litellm(tmp_path):
         "print('litellm.main' in sys.modules)\n"
     )
     with MockServer() as server:
-        environment = {"LM_STUDIO_API_BASE": server.url, "LM_STUDIO_API_KEY": "x", "DICAST_ANSWERS": str(tmp_path)}
+        environment = {"LM_STUDIO_API_BASE": f"{server.url}\r", "LM_STUDIO_API_KEY": "sk-DUMMY\r"}
+        environment |= {"DICAST_ANSWERS": str(tmp_path)}
         result = subprocess.run(
             [sys.executable, "-c", code], env=os.environ | environment, capture_output=True, text=True
         )
     assert result.returncode == 0, result.stderr
     assert result.stdout.strip() == "True"
     assert server.request_counts.total() == 4
+    assert set(server.authorizations) == {"Bearer sk-DUMMY"}

@@ -76,7 +76,7 @@ def test_a_reply_that_cannot_be_used_is_an_error_that_names_what_is_wrong(respon
 @pytest.mark.parametrize("logprobs", [None, ()])
 def test_a_reply_without_token_probabilities_is_an_error_only_where_they_were_asked_for(logprobs):
     assert check_reply(reply(logprobs=logprobs), WRITTEN).text == "A"
-    with pytest.raises(ReplyWithoutProbabilities, match="returned no token probabilities. Use --readout generate"):
+    with pytest.raises(ReplyWithoutProbabilities, match="returned no token probabilities. Use --readout auto"):
         check_reply(reply(logprobs=logprobs), READ)
 
 

@@ -31,9 +31,9 @@ def response_with(tokens):
 
 def test_letters_are_read_whatever_their_case_spaces_and_brackets():
     response = response_with({"A": 0.3, " A": 0.1, "a": 0.1, "(B": 0.2, "Ġb": 0.1, "The": 0.2})
-    distribution, coverage = read_options(response, "AB")
+    distribution, mass_read = read_options(response, "AB")
     assert distribution == pytest.approx([0.5 / 0.8, 0.3 / 0.8])
-    assert coverage == pytest.approx(0.8)
+    assert mass_read == pytest.approx(0.8)
 
 
 def test_no_option_among_the_tokens_is_uniform_with_coverage_zero():
@@ -43,7 +43,7 @@ def test_no_option_among_the_tokens_is_uniform_with_coverage_zero():
 def test_a_server_without_token_probabilities_is_named_with_what_to_do():
     lm = ScriptedLM(lambda request: "A")
     question = {"q": {"type": "noul", "instructions": "?", "criteria": None}}
-    with pytest.raises(NoTokenProbabilities, match="no token probabilities. Use --readout generate"):
+    with pytest.raises(NoTokenProbabilities, match="no token probabilities. Use --readout auto"):
         ProbabilityLM(lm)(state={"instructions": "i", "inputs": {}}, questions=question)
 
 
@@ -103,13 +103,13 @@ def test_ten_is_told_from_one(tokens, expected):
     lm = ScriptedLM({"token_probabilities": tokens})
     question = {"q": {"type": "score", "instructions": "?", "criteria": ["x"] * 10}}
     read = ProbabilityLM(lm)(state={"instructions": "i", "inputs": {"text": "t"}}, questions=question)["q"]
-    assert read["coverage"] == pytest.approx(1.0)
+    assert read["mass_read"] == pytest.approx(1.0)
     probabilities = dict(zip(TEN, read["probabilities"].values(), strict=True))
     assert {mark: p for mark, p in probabilities.items() if p} == pytest.approx(expected)
     assert lm.requests[0].config.max_tokens == 2
 
 
-def test_a_uniform_distribution_over_five_levels_has_the_mean_three():
+def test_a_uniform_distribution_over_five_levels_has_the_mean_three() -> None:
     lm = ScriptedLM(lambda request: {"token_probabilities": {str(level): 0.2 for level in range(1, 6)}})
 
     class Five(dspy.Signature):

@@ -6,7 +6,7 @@ from scripted_states import scripted_source
 
 from dicast.data import Candidate, Case, Preference, Turn
 from dicast.data.profile_text import profile_text
-from dicast.errors import ContextOverflow, DeclarationError, Infrastructure
+from dicast.errors import ContextOverflow, DeclarationError, Infrastructure, ModelError
 from dicast.evidence.layout import before_text, requests_of
 from dicast.evidence.personal_state import PersonalStateSource
 from dicast.evidence.source import SOURCES, parse, parse_items
@@ -25,6 +25,17 @@ def test_an_item_names_kind_model_and_layer():
     assert [item.name for item in items] == ["state", "state@16", "state@3", "state m"]
 
 
+def test_a_reward_model_of_the_catalogue_is_named_without_a_provider():
+    (item,) = parse_items("reward=skywork-qwen3-0.6b", "local/b")
+    assert (item.model, item.name) == ("transformers/Skywork/Skywork-Reward-V2-Qwen3-0.6B", "reward")
+
+
+def test_a_model_that_cannot_be_read_is_named_with_its_evidence():
+    (source,) = parse("state", "openai/gpt-4o-mini@ftp://h")
+    with pytest.raises(ModelError, match=r"^evidence 'state': "):
+        source.spec.digest  # noqa: B018
+
+
 def test_no_item_is_no_source():
     assert parse("", "local/b") == ()
 
@@ -36,6 +47,10 @@ def test_no_item_is_no_source():
         ("state=", "names no source"),
         ("=local/a", "names no source"),
         ("sate", "Did you mean 'state'"),
+        ("state@x", r"'state@x' names no layer\. Write @ and its number"),
+        ("state@", "names no layer"),
+        ("state=nothing", "'state=nothing': model 'nothing': a model string has a provider"),
+        ("reward=nothing", "no reward model 'nothing'. There are: skywork-qwen3-0.6b"),
     ],
 )
 def test_a_wrong_item_is_refused_in_words(text, message):

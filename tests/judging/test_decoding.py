@@ -11,11 +11,13 @@ from judges import PAIR, YAML, by_place, run, with_state
 
 import dicast
 from dicast.cli import run as command
+from dicast.engines.decoding_values import MOST_SEED
 from dicast.errors import DeclarationError
 from dicast.judging import PROGRAMS, Panel, build
-from dicast.judging.decoding import MOST_SEED, seed_of_draw
+from dicast.judging.decoding import seed_of_draw
 from dicast.judging.judge_file import fingerprint, load, save
-from dicast.judging.stage import Stage, sampled
+from dicast.judging.sampling import sampled
+from dicast.judging.stage import Stage
 from dicast.preparation.registry import PREPARATIONS
 from dicast.signatures.direct import Prefer
 from dicast.testing import MockServer, ScriptedLM, answer_fields
@@ -214,6 +216,30 @@ def test_an_answer_that_was_cut_says_at_how_many_tokens(monkeypatch: pytest.Monk
         with dspy.context(), pytest.raises(dicast.errors.ParseFailure) as failure:
             judge.prefer(readout="generate", request="r", response_a="x", response_b="y", aspect="z")
     assert "it was cut at 5 tokens. Allow more with --set judgment.max_tokens=N." in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    ("answer", "grows"), [("It says one thing and then it says another", True), ("It loops. " * 20, False)]
+)
+def test_an_answer_that_was_cut_is_asked_again_with_more_room_unless_it_loops(
+    answer: str, grows: bool, monkeypatch: pytest.MonkeyPatch
+):
+    with MockServer(answer=lambda body: answer) as server:
+        complete = server.complete
+
+        def cut(body: Any) -> Any:
+            reply = complete(body)
+            reply["choices"][0]["finish_reason"] = "length"
+            return reply
+
+        monkeypatch.setattr(server, "complete", cut)
+        judge = dicast.judge("direct", lm=server.model_string(), order="one", **WRITTEN)
+        with dspy.context(), pytest.raises(dicast.errors.ParseFailure):
+            judge.prefer(readout="generate", request="r", response_a="x", response_b="y", aspect="z")
+        first, second = (
+            request.get("max_tokens") or request["max_completion_tokens"] for request in server.requests[:2]
+        )
+        assert second == (4 * first if grows else first)
 
 
 # records

@@ -245,7 +245,7 @@ def test_an_answer_that_could_not_be_read_is_asked_again():
     judge = build("direct", grading="pairwise", order="one")
     verdicts, requests = asked_twice(lambda request: thought, lambda request: letters, judge)
     assert [verdict.reason for verdict in verdicts] == ["unreadable", None]
-    assert requests == [1, 1]
+    assert requests == [3, 1]  # twice more to switch thinking off
 
 
 def test_after_an_unexpected_error_everything_is_asked_again():

@@ -166,6 +166,12 @@ def test_a_value_that_names_no_source_is_refused(evidence: str, problem: str) ->
         build("direct", evidence=evidence)
 
 
+@pytest.mark.parametrize("evidence", ["", " ", ","])
+def test_a_probe_that_reads_nothing_is_refused(evidence: str) -> None:
+    with pytest.raises(DeclarationError, match=r"evidence: names no source, .* as in --set evidence=state"):
+        build("probe", evidence=evidence)
+
+
 def test_a_model_without_states_is_refused_with_what_to_write(readers: Readers) -> None:
     judge = build("direct", evidence="state").bind("openai/gpt-4o-mini")
     with pytest.raises(DeclarationError, match=r"gives no hidden states .* --set evidence=state=local/"):

@@ -82,13 +82,13 @@ def test_a_written_answer_and_a_reading_are_the_same_kind_of_evidence():
     written, _ = ask(question, "generate", why="clear", better="b", good="no", score=9)
     assert written.preference("better") == {"a": 0.0, "b": 1.0, "tie": 0.0}
     assert (written.reading("good").score, written.reading("score").score) == (0.0, 9.0)
-    assert (written.explanation, written.coverage) == ("clear", None)
+    assert (written.explanation, written.mass_read) == ("clear", None)
     read, requests = ask(question, "probability", token_probabilities={"A": 0.1, "B": 0.3, "2": 0.3, "4": 0.1})
     assert read.preference("better") == pytest.approx({"a": 0.25, "b": 0.75, "tie": 0.0})
     assert read.reading("good").score == pytest.approx(0.25)
     assert read.reading("score").score == pytest.approx((0.75 * 2 + 0.25 * 4 - 1) * 10 / 4)
     assert (read.explanation, len(requests)) == ("", 3)
-    assert read.coverage == pytest.approx(0.4)
+    assert read.mass_read == pytest.approx(0.4)
 
 
 def test_the_description_of_an_output_is_the_question_of_both_readouts():

@@ -82,7 +82,7 @@ def test_the_implicit_score_takes_whatever_the_words_have_as_its_paper_does():
     some = {"token_probabilities": {"The": 0.97, "Yes": 0.01, "No": 0.02}}
     verdict, _ = ask(build("implicit"), SINGLE, lambda request: some)
     assert verdict.scores == pytest.approx((0.98,))
-    assert verdict.findings[0].coverage == pytest.approx(0.03)
+    assert verdict.findings[0].mass_read == pytest.approx(0.03)
     verdict, _ = ask(build("implicit"), SINGLE, lambda request: THOUGHT)
     assert verdict.reason == "unreadable"
     assert "'<think>' 90%" in verdict.detail

@@ -161,7 +161,7 @@ def test_a_score_is_the_mean_of_the_levels_on_the_users_scale():
     )
     assert verdict.scores == pytest.approx((0.5 * 0 + 0.25 * 1 + 0.25 * 4,))
     assert verdict.findings[0].levels == (pytest.approx((0.5, 0.25, 0, 0, 0.25)),)
-    assert verdict.findings[0].coverage == pytest.approx(0.8)
+    assert verdict.findings[0].mass_read == pytest.approx(0.8)
 
 
 @pytest.mark.parametrize("signature", [Lettered, Reversed, Chosen])
@@ -375,7 +375,7 @@ LETTER_OR_SCORES = "Declare one output of A and B, or score_a and score_b; str o
         (two(better=Literal["A", "C"]), "the output 'better' offers 'A', 'C'. Ask for"),
         (two(better=Literal["A", "B", "C", "tie"]), "the output 'better' offers 'A', 'B', 'C', 'tie'. Ask for"),
         (two(better=Literal["first", "second"]), "the output 'better' offers 'first', 'second'."),
-        (one(coverage=FIVE), "the output 'coverage' has a name that a judge uses itself. Rename it."),
+        (one(mass_read=FIVE), "the output 'mass_read' has a name that a judge uses itself. Rename it."),
     ],
 )  # fmt: skip
 def test_a_signature_that_gives_no_verdict_is_refused_at_once(signature, told):

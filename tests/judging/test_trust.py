@@ -10,7 +10,7 @@ import dicast
 from dicast.cli import run as command
 from dicast.errors import DeclarationError, ModelError
 from dicast.judging import trust
-from dicast.judging.trust import admitted, destination_of
+from dicast.judging.trust import admitted, destination_of, is_typed
 from dicast.optimizers.structure.space import with_settings
 from dicast.testing import MockServer
 
@@ -187,6 +187,19 @@ def test_trust_is_remembered_and_a_refusal_is_not():
     dicast.judge("far.judge.json", trust=True)
     assert remembered() == ["http://judge.example:8000"]
     assert dicast.judge("far.judge.json").stages()[0].admitted
+
+
+def test_an_address_is_typed_only_where_the_user_wrote_it():
+    save(FAR)
+    dicast.judge("far.judge.json", trust=True)
+    assert not is_typed(FAR)  # a file named it, and the user trusted the file
+    dicast.judge("direct", lm=FAR).admit()
+    assert is_typed(FAR)
+    assert remembered() == ["http://judge.example:8000"]
+    for model, typed in (("openai/m@http://127.0.0.1:9/v1", True), ("local/m", True), ("openai/gpt-4o-mini", True)):
+        assert is_typed(model) == typed
+    dicast.judge("direct", lm="openai/m@http://169.254.169.254/v1").admit()
+    assert not is_typed("openai/m@http://169.254.169.254/v1")
 
 
 def test_this_machine_providers_and_addresses_of_credentials_are_not_remembered():

@@ -171,7 +171,8 @@ def test_structural_parameters_are_the_files_and_then_the_callers(declared, tmp_
         "tone", {"readout": "probability", "order": "both", "tie_threshold": 0.5},
     )  # fmt: skip
     with pytest.raises(
-        DeclarationError, match="no parameter 'branches'. It has: evidence, min_mass, order, readout, tie"
+        DeclarationError,
+        match="no parameter 'branches'. It has: evidence, letters, min_mass, order, reading, readout",
     ):
         build(str(tmp_path / "desk.yaml"), branches=3)
 
@@ -214,7 +215,7 @@ def test_a_saved_judge_asks_the_same_prompts(declared, text, readout, tmp_path):
         (LETTERS, "criteria: [polite, Polite]\n", "criterion 'polite' is there twice; keep one of them."),
         (LETTERS + "critera: [x]\n", CRITERIA, "field 'critera' is [\"x\"]: Extra inputs are not permitted."),
         (LETTERS + "tie: perhaps\n", CRITERIA, "field 'tie' is \"perhaps\": Input should be a valid boolean"),
-        (LETTERS + "readout: guess\n", CRITERIA, "field 'readout' is \"guess\": Input should be 'generate' or 'prob"),
+        (LETTERS + "readout: guess\n", CRITERIA, "field 'readout' is \"guess\": Input should be 'generate', 'prob"),
         (LETTERS + "order: two\n", CRITERIA, "field 'order' is \"two\": Input should be 'one' or 'both'."),
         (LETTERS + "tie_threshold: -1\n", CRITERIA, "field 'tie_threshold' is -1: Input should be greater than or equ"),
         ("judges: texts\n", CRITERIA, "texts are scored; give `scale`, as in 1..5, or `levels`."),

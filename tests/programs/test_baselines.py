@@ -504,7 +504,7 @@ def test_by_probability_every_option_has_its_share() -> None:
     verdict, _ = run("zero-shot", OPTIONS, choosing("lentils"), readout="probability")
     assert verdict.distribution == pytest.approx({"0": 0.1, "1": 0.7, "2": 0.1, "3": 0.1})
     assert verdict.scores == pytest.approx((0.1, 0.7, 0.1, 0.1))
-    assert verdict.findings[0].coverage == pytest.approx(1.0)
+    assert verdict.findings[0].mass_read == pytest.approx(1.0)
 
 
 def test_the_order_of_the_options_depends_on_texts_question_and_seed_alone() -> None:

@@ -196,7 +196,7 @@ def test_by_probability_each_score_is_the_mean_of_one_token() -> None:
     mean = (1 + 2 + 3 + 4 + 4 * 5) / 8
     assert all(finding.scores == pytest.approx((mean, mean)) for finding in verdict.findings)
     assert sum(request.config.max_tokens == 1 for request in requests) == 2 * 2 * 2
-    assert verdict.findings[0].coverage == pytest.approx(0.8)
+    assert verdict.findings[0].mass_read == pytest.approx(0.8)
 
 
 def test_single_scores_each_text_alone() -> None:

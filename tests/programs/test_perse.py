@@ -336,7 +336,7 @@ def test_ten_numbers_are_read_as_the_levels_1_to_10() -> None:
     tokens = {"2": 0.1, "4": 0.2, "10": 0.5, "The": 0.2}
     verdict, _ = run("perse", TEXT, {"token_probabilities": tokens}, comment_first=False, readout="probability")
     assert verdict.scores == pytest.approx(((2 * 0.1 + 4 * 0.2 + 10 * 0.5) / 0.8,))
-    assert verdict.findings[0].coverage == pytest.approx(0.8)
+    assert verdict.findings[0].mass_read == pytest.approx(0.8)
     (levels,) = verdict.findings[0].levels or ()
     assert levels == pytest.approx((0, 1 / 8, 0, 2 / 8, 0, 0, 0, 0, 0, 5 / 8))
 
@@ -451,7 +451,7 @@ def test_letters_are_read_from_one_token() -> None:
     tokens = {"token_probabilities": {"A": 0.6, "B": 0.2, "The": 0.2}}
     verdict, requests = run("perse-pairwise", PAIR, tokens, readout="probability", order="one")
     assert verdict.distribution == pytest.approx({"a": 0.75, "b": 0.25, "tie": 0})
-    assert verdict.findings[0].coverage == pytest.approx(0.8)
+    assert verdict.findings[0].mass_read == pytest.approx(0.8)
     assert [request.config.max_tokens for request in requests] == [1]
 
 

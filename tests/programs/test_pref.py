@@ -499,7 +499,7 @@ def test_by_probability_the_mean_level_is_put_on_0_to_10() -> None:
     mean = (1 * 0.02 + 2 * 0.03 + 3 * 0.05 + 4 * 0.06 + 5 * 0.04) / 0.2
     assert verdict.scores == pytest.approx(((mean - 1) * 2.5,) * 3)
     assert len(requests) == 1 + 1 + 3 * 2
-    assert verdict.findings[-1].coverage == pytest.approx(0.2)  # the least of the two questions
+    assert verdict.findings[-1].mass_read == pytest.approx(0.2)  # the least of the two questions
 
 
 @pytest.mark.parametrize(("threshold", "winner"), [(0.0, "b"), (6.9, "b"), (7.0, "tie")])

@@ -85,7 +85,7 @@ def test_a_question_about_the_pair_is_asked_in_both_orders_and_turned_over_by_it
     assert [finding.order for finding in verdict.findings] == ["ab", "ba"]
     assert [round(finding.distribution["a"], 6) for finding in verdict.findings if finding.distribution] == [0.2, 0.8]
     assert verdict.winner == "tie"
-    with pytest.raises(DeclarationError, match="no question is about case 's'"):
+    with pytest.raises(DeclarationError, match="are about a pair, none about a single text, and case 's'"):
         ask(build("questions", bank=bank), SINGLE, by_place)
 
 
@@ -191,6 +191,7 @@ def test_questions_about_one_text_are_asked_in_turn_of_a_model_of_this_machine()
     assert [text.splitlines()[0].strip('"') for text in order] == listed
 
 
+@pytest.mark.slow
 @pytest.mark.model
 def test_a_small_model_answers_every_question_of_a_pair() -> None:
     judge = build("questions", bank="short").bind("local/smollm2-135m")
@@ -199,3 +200,20 @@ def test_a_small_model_answers_every_question_of_a_pair() -> None:
     assert len(verdict.findings) == 4 + 2
     swapped = judge(PAIR.swapped())
     assert swapped.distribution == verdict.swapped().distribution
+
+
+@pytest.mark.parametrize(
+    ("about", "settings", "case", "message"),
+    [
+        ("pair", {}, SINGLE, r"bank .*bank.yaml are about a pair, .* is a single text.* response, short, fennec"),
+        ("pair", {"about": "texts"}, PAIR, r"asked with about=texts\. Use a bank with questions about texts: response"),
+        ("text", {"about": "pairs"}, PAIR, r"about a text, none about the pair, .*about=pairs.* \(with about=both\)"),
+        (None, {"about": "pairs"}, CHOICE, r"about=pairs asks only about the pair, .* is 3 options\. Set about=both\."),
+    ],
+)
+def test_a_bank_without_a_question_for_a_case_says_what_fits(
+    tmp_path: Path, about: str | None, settings: dict[str, Any], case: Case, message: str
+) -> None:
+    bank = bank_file(tmp_path, {"name": "x", "ask": "Is it?", "about": about}) if about else "response"
+    with pytest.raises(DeclarationError, match=message):
+        ask(build("questions", bank=bank, **settings), case, says({}))

@@ -134,7 +134,7 @@ def test_stars_read_from_one_token_are_their_mean_on_0_to_100() -> None:
     verdict, requests = run("explicit", TEXT, {"token_probabilities": tokens}, form="V4", readout="probability")
     mean = (1 * 0.1 + 2 * 0.1 + 3 * 0.2 + 4 * 0.2 + 5 * 0.2) / 0.8
     assert verdict.scores == pytest.approx(((mean - 1) * 25,))
-    assert verdict.findings[0].coverage == pytest.approx(0.8)
+    assert verdict.findings[0].mass_read == pytest.approx(0.8)
     (levels,) = verdict.findings[0].levels or ()
     assert levels == pytest.approx((1 / 8, 1 / 8, 1 / 4, 1 / 4, 1 / 4))
     assert len(requests) == 1
@@ -276,7 +276,7 @@ def test_the_implicit_score_is_the_greater_of_p_yes_and_one_minus_p_no(
 ) -> None:
     verdict, requests = run("implicit", TEXT, {"token_probabilities": tokens}, top=20)
     assert verdict.scores == pytest.approx((max(p_yes, 1 - p_no),))
-    assert verdict.findings[0].coverage == pytest.approx(p_yes + p_no)
+    assert verdict.findings[0].mass_read == pytest.approx(p_yes + p_no)
     assert [request.config.max_tokens for request in requests] == [1]
 
 
@@ -291,7 +291,7 @@ def test_without_a_yes_or_a_no_a_text_is_unscored(tokens: dict[str, float]) -> N
 @pytest.mark.parametrize("tokens", [{"Maybe": 0.9}, OTHER_WORDS], ids=["none", "other words"])
 def test_without_a_yes_or_a_no_the_formula_by_itself_says_1(tokens: dict[str, float]) -> None:
     verdict, _ = run("implicit", TEXT, {"token_probabilities": tokens}, unseen="formula")
-    assert (verdict.scores, verdict.findings[0].coverage) == ((1.0,), 0.0)
+    assert (verdict.scores, verdict.findings[0].mass_read) == ((1.0,), 0.0)
 
 
 def test_the_five_most_probable_tokens_count_as_the_paper_s_model_gave_five() -> None:
@@ -399,7 +399,7 @@ def test_by_probability_the_mirrored_form_exchanges_the_letters(form: str) -> No
     read = {"a": 0.625, "b": 0.25, "tie": 0.125}
     mirrored = {"a": 0.25, "b": 0.625, "tie": 0.125}
     assert verdict.findings[0].distribution == pytest.approx(mirrored if form == "V3" else read)
-    assert verdict.findings[0].coverage == pytest.approx(0.8)
+    assert verdict.findings[0].mass_read == pytest.approx(0.8)
     # The margin of the letters, and the model's own share of ties.
     assert verdict.distribution == pytest.approx(mirrored if form == "V3" else read)
     assert verdict.winner == ("b" if form == "V3" else "a")

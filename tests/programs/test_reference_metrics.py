@@ -10,7 +10,8 @@ import dicast
 from dicast.catalog import read
 from dicast.cli import run as command
 from dicast.data import Case, Verdict
-from dicast.data.rows import FieldError, row_to_case
+from dicast.data.row_fields import FieldError
+from dicast.data.rows import row_to_case
 from dicast.errors import DeclarationError, ModelError
 from dicast.judging import build
 from dicast.text_metrics.overlap import bleu, rouge
