@@ -13,8 +13,8 @@ from ..stats import agreement
 from .aspects import Rows, Strata, strata_of
 from .attribute_arrays import AttributeArrays
 from .join import NamedRun, join
-from .people_arrays import recoded_run
-from .run_arrays import Codes, Flags, Floats, label_order
+from .people_arrays import joint_labels, recoded_run
+from .run_arrays import Codes, Flags, Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +43,7 @@ class AnswerTable:
     system: Codes
     systems: tuple[str, ...]
     ranges: tuple[tuple[float, float], ...] = ()
+    of_categories: bool = False  # whether the labels are categories
 
     @property
     def of_scores(self) -> bool:
@@ -106,7 +107,7 @@ def answer_table(runs: Sequence[NamedRun]) -> AnswerTable:
         DataError: an id is not the same case in two runs, no case is shared, or the cases are of several kinds.
     """
     joined = join(runs)
-    labels = label_order({label for run in joined.runs for label in run.labels})
+    labels = joint_labels(joined.runs)
     shared = [recoded_run(run, labels) for run in joined.runs]
     codes, scores = np.array([run.judge for run in shared]), np.array([run.score for run in shared])
     verdicts: Flags = np.asarray((codes >= 0).all(axis=0))
@@ -137,6 +138,7 @@ def answer_table(runs: Sequence[NamedRun]) -> AnswerTable:
         unshared=tuple(map(len, joined.unshared)),
         system=first.system[:, 0] if first.system.shape[1] == 1 else np.full(first.n, -1),
         systems=first.systems if first.system.shape[1] == 1 else (),
+        of_categories=first.of_categories,
         ranges=() if verdicts.any() else tuple(run.score_scale or _range(run.score[rows]) for run in shared),
     )
 

@@ -7,11 +7,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ..data import Judged, Scores
-from ..data.case import SWAPPED, Label
+from ..data.case import SWAPPED, Category, Label
 from ..data.verdict import own_group
 from ..errors import DataError
 
-LabelValue = str | int | tuple[float, ...] | None  # a letter, an index, or one score per candidate
+LabelValue = str | int | tuple[float, ...] | None  # a letter or category, an index, or one score per candidate
 
 
 class CaseRecord(NamedTuple):
@@ -42,7 +42,7 @@ class CaseRecord(NamedTuple):
         """The same pair with its candidates exchanged; without the digest of its texts."""
         label = self.label
         if isinstance(label, str):
-            label = SWAPPED[label]  # type: ignore[index]
+            label = SWAPPED.get(label, label)  # type: ignore[call-overload]
         elif isinstance(label, tuple):
             label = label[::-1]
         return self._replace(label=label, lengths=self.lengths[::-1], systems=self.systems[::-1], digest="")
@@ -76,4 +76,6 @@ class CaseTable:
 def _value(label: Label | None) -> LabelValue:
     if label is None:
         return None
-    return label.values if isinstance(label, Scores) else label.value
+    if isinstance(label, Scores):
+        return label.values
+    return label.category if isinstance(label, Category) else label.value

@@ -93,10 +93,10 @@ def note_check(
     """
     rows = {
         case_text_digest(case): CheckedCase(
-            digest(case.split_key), judged.winner == judged.human_winner, accepts(judged)
+            digest(case.split_key), judged.answer == judged.human_answer, accepts(judged)
         )
         for case, judged in zip(cases, verdicts, strict=True)
-        if judged.status != "unscored" and judged.human_winner is not None
+        if judged.status != "unscored" and judged.human_answer is not None
     }
     line = " ".join(f"{case}:{row.group}:{row.right:d}{row.accepted:d}" for case, row in sorted(rows.items()))
     entry = {"judge": judge, "name": name, "date": datetime.now(UTC).date().isoformat(), "cases": line}

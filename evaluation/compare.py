@@ -16,8 +16,9 @@ from .join import join
 from .measure_factories import difference_measure, to_measure
 from .metrics.correlation import COEFFICIENTS
 from .minimum_detectable_effect import sensitivity
+from .paired_answers import credit, paired_answers, recoded_answers
 from .results import PairedTest, RunComparison
-from .run_arrays import Codes, Flags, Floats, RunArrays
+from .run_arrays import Codes, Floats, RunArrays
 from .score_tests import exchange_note, known, mean_test, statistic_tests
 from .subgroup_comparison import adjusted, tests_by_field
 from .verdict_rules import NO_ANSWER
@@ -93,19 +94,17 @@ def _main_tests(first: RunArrays, second: RunArrays, seed: int) -> Iterator[Pair
 
 
 def _winner_tests(first: RunArrays, second: RunArrays, seed: int) -> Iterator[PairedTest]:
-    verdict, other = first.judge, recoded(second, first.labels)
-    labelled = (first.human >= 0) & (verdict >= 0) & (other != -1)
-    if not labelled.any():
+    answered = paired_answers(first, second)
+    first, second, hits, other_hits = answered.first, answered.second, answered.hits, answered.other_hits
+    if not first.n:
         return
-    first, second = first.rows(labelled), second.rows(labelled)
-    hits, other_hits = first.answers == first.human[:, None], _answers(second, first.labels) == first.human[:, None]
     strata = strata_of(first)
-    sides = _credit(hits), _credit(other_hits)
+    sides = answered.credits
     yield from _proportion_tests("accuracy", sides, first.group, strata, seed)
     both = (first.consistent >= 0) & (second.consistent >= 0) & (second.human >= 0)
     if both.any():
-        sides = _credit(first.both_orders_correct[both][:, None]), _credit(second.both_orders_correct[both][:, None])
-        yield from _proportion_tests("agreement", sides, first.group[both], strata.part(both), seed)
+        sides = credit(first.both_orders_correct[both][:, None]), credit(second.both_orders_correct[both][:, None])
+        yield from _proportion_tests("both-orders accuracy", sides, first.group[both], strata.part(both), seed)
     certain = ~np.isnan(first.certainty) & ~np.isnan(second.certainty)
     if certain.any():
         losses, other_losses = (
@@ -114,11 +113,6 @@ def _winner_tests(first: RunArrays, second: RunArrays, seed: int) -> Iterator[Pa
         )
         yield mean_test("Brier", losses, other_losses, first.group[certain], seed, "lower is better")
     yield _repetition(first, second, seed)
-
-
-def _credit(hits: Flags) -> Floats:
-    """(n,) the part of the (n, m) answers of each case that are right."""
-    return np.asarray(hits.mean(axis=1), dtype=np.float64)
 
 
 def _proportion_tests(
@@ -173,7 +167,7 @@ def _repetition(first: RunArrays, second: RunArrays, seed: int) -> PairedTest:
     m = max(first.answers.shape[1], second.answers.shape[1])
     labels = (*first.labels, *(label for label in second.labels if label not in first.labels))
     silent = labels.index(NO_ANSWER) if NO_ANSWER in labels else -1
-    sides = (np.broadcast_to(_answers(run, labels), (run.n, m)) for run in (first, second))
+    sides = (np.broadcast_to(recoded_answers(run, labels), (run.n, m)) for run in (first, second))
     ours, theirs = (np.where(side == silent, -1, side).ravel() for side in sides)
     result = repetition(ours, theirs, len(labels), np.repeat(first.group, m), seed=seed)
     description, kappa = "both name the same winner", result.kappa
@@ -200,19 +194,3 @@ def _score_tests(
         yield from statistic_tests(
             name, partial(correlation, name), sides, people, groups, seed, description, strata=strata
         )
-
-
-def recoded(run: RunArrays, labels: tuple[str, ...]) -> Codes:
-    """(n,) the verdicts as codes of another run's labels; a label that it lacks gets a code beyond them."""
-    return np.asarray(_codes(run, labels)[run.judge], dtype=np.int64)
-
-
-def _answers(run: RunArrays, labels: tuple[str, ...]) -> Codes:
-    """(n, m) the answers as codes of another run's labels, as `recoded`."""
-    return np.asarray(_codes(run, labels)[run.answers], dtype=np.int64)
-
-
-def _codes(run: RunArrays, labels: tuple[str, ...]) -> Codes:
-    names = {label: code for code, label in enumerate(labels)}
-    codes = [names.get(label, len(labels) + code) for code, label in enumerate(run.labels)]
-    return np.array([*codes, -1], dtype=np.int64)

@@ -15,12 +15,12 @@ def disagreements(run: RunArrays, most: int) -> list[str]:
     severity = np.where(wrong, 1 + np.nan_to_num(run.certainty), 0.0)
     texts = ~np.isnan(run.score) & ~np.isnan(run.human_score)
     if texts.any():
-        severity[texts] = np.abs(_places(run.score[texts]) - _places(run.human_score[texts]))
+        severity[texts] = np.abs(places(run.score[texts]) - places(run.human_score[texts]))
     order = np.lexsort((np.arange(run.n), -severity))[:most]
     return [run.ids[index] for index in order if severity[index] > 0]
 
 
-def _places(scores: Floats) -> Floats:
+def places(scores: Floats) -> Floats:
     """Each score's mid rank as a proportion of all, in (0, 1)."""
     from scipy.stats import rankdata
 

@@ -8,6 +8,7 @@ from .metric import THRESHOLD, MetricOptions, measures_of, usable_metrics
 from .metrics.agreement import confusion_table, label_rows
 from .metrics.baselines import leads_by_orders
 from .metrics.calibration import reliability
+from .metrics.categories import pass_points, positive_category
 from .metrics.correlation import histograms, strata
 from .metrics.selective import curve
 from .metrics.systems import system_rows
@@ -62,6 +63,8 @@ def evaluate(
         labels=label_rows(confusion) if confusion else (),
         reliability=reliability(run),
         curve=curve(run),
+        positive=positive_category(run),
+        precision_recall=pass_points(run),
         histograms=histograms(run),
         systems=system_rows(run, seed),
         strata=strata(run, seed),

@@ -1,12 +1,14 @@
 """One row of another tool's verdicts: its fields, and what each of them must be. docs/measuring.md has the table."""
 
 import math
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from ..data.attributes import scalar_text
-from ..data.case import MOST_SCORE, Letter, ScoreNumber
+from ..data.case import MOST_SCORE, Category, Letter, ScoreNumber
+from ..data.category_words import match
 from ..data.rows import parse_scale
 from ..errors import UnscoredReason
 from ..parsing import shown
@@ -15,8 +17,8 @@ LETTERS: tuple[Letter, ...] = ("a", "b", "tie")
 MOST_OPTIONS = 10_000
 ROUNDING = 0.02  # a distribution of rounded probabilities sums to 1 within this
 
-Kind = Literal["letters", "scores", "indexes of options"]
-Value = Letter | int | float | tuple[float, float]  # a letter or the scores of a pair; a score; an index
+Kind = Literal["letters", "scores", "indexes of options", "categories"]
+Value = Letter | int | float | tuple[float, float] | Category  # a letter or the scores of a pair; a score; an index
 
 
 def _is_number(value: Any) -> bool:
@@ -25,13 +27,32 @@ def _is_number(value: Any) -> bool:
 
 def _value(value: Any) -> Any:
     """A letter, a finite number, or the two scores of a pair."""
-    if value is None or _is_number(value) or (isinstance(value, str) and value in LETTERS):
+    if (
+        value is None
+        or isinstance(value, Category)
+        or _is_number(value)
+        or (isinstance(value, str) and value in LETTERS)
+    ):
         return value
     if isinstance(value, list | tuple) and len(value) == 2 and all(map(_is_number, value)):
         return float(value[0]), float(value[1])
     if isinstance(value, int | float) and abs(value) > MOST_SCORE:
         raise ValueError(f"a score is a number from -{MOST_SCORE:g} to {MOST_SCORE:g}")
     raise ValueError("must be 'a', 'b' or 'tie', a score, the index of an option, or two scores [a's, b's]")
+
+
+def _named(fields: dict[str, Any], categories: Sequence[str]) -> dict[str, Any]:
+    """Prediction, label and votes of a row as categories."""
+
+    def named(name: str, value: Any) -> Category | None:
+        category = None if value is None else match(value, categories)
+        if value is not None and category is None:
+            raise ValueError(f"{name} is {shown(value)}, which is none of the categories {', '.join(categories)}")
+        return None if category is None else Category(category=category)
+
+    votes = [_vote(vote) for vote in fields.get("votes") or ()]
+    answers = {name: named(name, fields[name]) for name in ("prediction", "label") if name in fields}
+    return answers | {"votes": [vote | {"label": named("votes", vote.get("label"))} for vote in votes]}
 
 
 def _vote(vote: Any) -> Any:
@@ -88,6 +109,7 @@ class ExternalVerdict(BaseModel):
     prediction_swapped: RowValue = None
     label: RowValue = None
     votes: tuple[Annotated[Vote, BeforeValidator(_vote)], ...] = ()
+    categories: tuple[str, ...] = ()
     options: Annotated[int, Field(ge=2, le=MOST_OPTIONS)] | None = None
     certainty: Annotated[float, Field(ge=0, le=100)] | None = None
     certainty_scale: Literal[1, 100] | None = None
@@ -110,8 +132,10 @@ class ExternalVerdict(BaseModel):
         """Without fields that are null or NaN, as data frames write a missing value; no prediction is null."""
         if not isinstance(content, dict):
             return content
-        return {name: None if missing else value for name, value in content.items()
-                if not (missing := value is None or value != value) or name == "prediction"}  # fmt: skip
+        fields = {name: None if missing else value for name, value in content.items()
+                  if not (missing := value is None or value != value) or name == "prediction"}  # fmt: skip
+        categories = fields.get("categories")
+        return {**fields, **_named(fields, categories)} if categories else fields
 
     @property
     def case_id(self) -> str:
@@ -120,6 +144,8 @@ class ExternalVerdict(BaseModel):
     @property
     def kind(self) -> Kind | None:
         """What the verdict and the label are; None where nothing says it."""
+        if self.categories:
+            return "categories"
         if self.options is not None:
             return "indexes of options"
         values = [value for value in (self.prediction, self.label) if value is not None]
@@ -131,7 +157,7 @@ class ExternalVerdict(BaseModel):
     @property
     def candidates(self) -> int | None:
         """How many texts the verdict is about; None where nothing says it."""
-        return self.options or {"letters": 2, "scores": 1}.get(self.kind or "")
+        return self.options or {"letters": 2, "scores": 1, "categories": 1}.get(self.kind or "")
 
     @model_validator(mode="after")
     def _is_of_one_kind(self) -> Self:
@@ -146,6 +172,8 @@ class ExternalVerdict(BaseModel):
         return self
 
     def _check(self, name: str, value: Value) -> None:
+        if isinstance(value, Category):
+            return
         if _is_number(value) == (self.kind == "letters"):
             raise ValueError(f"{name} is {shown(value)}, but the row's verdicts are {self.kind}")
         if self.options is not None and (value not in range(self.options)):
@@ -172,7 +200,7 @@ class ExternalVerdict(BaseModel):
             )
         if self.scores and (count == 1 or isinstance(self.prediction, tuple)):
             raise ValueError(f"scores is {shown(self.scores)}, but the prediction is a score itself; leave scores out")
-        labels = LETTERS if self.kind == "letters" else tuple(map(str, range(count)))
+        labels = self.categories or (LETTERS if self.kind == "letters" else tuple(map(str, range(count))))
         if self.distribution is not None and (self.kind == "scores" or not set(self.distribution) <= set(labels)):
             named = ", ".join(map(repr, self.distribution))
             raise ValueError(f"distribution is of {named}, but the row's verdicts are {self.kind}")

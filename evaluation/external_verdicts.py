@@ -129,7 +129,7 @@ class ExternalVerdicts:
             if not self._is_chosen(content):
                 continue
             try:
-                row = ExternalVerdict.model_validate(content)
+                row = ExternalVerdict.model_validate(self._with_categories(content))
             except ValidationError as error:
                 raise bad_row(self.source, number, error) from None
             if row.kind:
@@ -141,6 +141,14 @@ class ExternalVerdicts:
                     "one file for each kind."
                 )
             yield number, row
+
+    def _with_categories(self, content: Row) -> Row:
+        """The row with the categories of all rows, where they name any."""
+        try:
+            categories = self.facts.categories
+        except ValueError as error:
+            raise DataError(f"{self.source}: {error}") from None
+        return {**content, "categories": list(categories)} if categories else content
 
     def _judged(self, number: int, row: ExternalVerdict) -> Judged:
         try:

@@ -1,16 +1,18 @@
 """A row of another tool as the verdict that it is, with what only all rows together say."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..data import Judged, Scores, Winner
+from ..data import Category, Judged, Scores, Winner
 from ..data.attributes import attributes_of
 from ..data.case import MOST_SCORE, Label, Letter
+from ..data.category_words import of_counts, written
 from ..data.rows import parse_scale
 from ..data.verdict import Order
 from ..parsing import shown
-from .external_row import ExternalVerdict, Value
+from .external_row import LETTERS, ExternalVerdict, Value
 from .verdict_rules import merged
 
 
@@ -27,6 +29,8 @@ class RowFacts:
     both_orders: bool = False
     _certainty_scales: set[int] = field(default_factory=set)
     _scales: set[tuple[float, float] | None] = field(default_factory=set)
+    _words: Counter[str] = field(default_factory=Counter)
+    _categories: tuple[str, ...] = ()
 
     def add(self, content: Mapping[str, Any]) -> None:
         """Take in a row as it is written; what cannot be used in it is named when the row is read."""
@@ -37,6 +41,20 @@ class RowFacts:
             self._certainty_scales.add(int(content["certainty_scale"]))
         self.both_orders = self.both_orders or content.get("prediction_swapped") is not None
         self._scales.add(_scale(content.get("scale")))
+        self._words.update(_words(content))
+        if isinstance(listed := content.get("categories"), list) and not self._categories:
+            self._categories = tuple(map(written, listed))
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """What the verdicts name, where it is neither a letter nor a score; of two the positive one last.
+
+        Raises:
+            ValueError: the words of the rows are no categories (`category_words.of_counts`).
+        """
+        if self._categories or not self._words or {word.casefold() for word in self._words} & set(LETTERS):
+            return self._categories
+        return of_counts(self._words)
 
     @property
     def certainty_scale(self) -> int:
@@ -59,6 +77,17 @@ class RowFacts:
         )
 
 
+def _words(content: Mapping[str, Any]) -> Iterator[str]:
+    """The texts that a row has as prediction, label or vote."""
+    votes = content.get("votes")
+    listed = (
+        [vote.get("label") if isinstance(vote, dict) else vote for vote in votes] if isinstance(votes, list) else []
+    )
+    for value in (content.get("prediction"), content.get("label"), *listed):
+        if isinstance(value, str):
+            yield written(value)
+
+
 def _scale(value: Any) -> tuple[float, float] | None:
     try:
         low, high = parse_scale(value) if isinstance(value, str) else map(float, value)
@@ -79,12 +108,13 @@ def judged_row(row: ExternalVerdict, facts: RowFacts) -> Judged:
         case_id=row.case_id,
         **fields,
         certainty=_certainty(row, facts),
-        distribution=row.distribution if "winner" in fields else None,
+        distribution=row.distribution if {"winner", "category"} & fields.keys() else None,
         rationale=row.rationale,
         label=None if row.label is None else _label(row, row.label),
         votes=tuple(_label(row, vote.label, vote.certainty) for vote in row.votes),
         group=row.group,
         aspect=row.aspect,
+        categories=row.categories,
         attributes=attributes_of(row.model_extra or {}),
         systems=systems if any(systems) else (),
         options=row.options,
@@ -105,6 +135,8 @@ def _verdict(row: ExternalVerdict, facts: RowFacts) -> dict[str, Any]:
     orders = {order: answer for order, answer in answers.items() if answer is not None}
     if not orders:
         return {"status": "unscored", "reason": row.reason or "parse_failure"}
+    if isinstance(row.prediction, Category):
+        return {"category": row.prediction.category}
     if row.kind == "scores":
         return {"scores": (_number(row.prediction),)}
     if row.kind == "indexes of options":
@@ -148,6 +180,8 @@ def _number(value: Value | None) -> float:
 
 
 def _label(row: ExternalVerdict, value: Value, certainty: float | None = None) -> Label:
+    if isinstance(value, Category):
+        return value.model_copy(update={"certainty": certainty})
     if isinstance(value, str):
         return Winner(value=value, certainty=certainty)
     if row.kind == "indexes of options":

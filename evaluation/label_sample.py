@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
+from ..data.category_words import match
 from ..data.lines import lines_of
 from ..data.rows import bad_row
 from ..errors import DataError, DeclarationError
@@ -177,6 +178,12 @@ def _label(label: str | int | float, table: AnswerTable, place: str) -> str | fl
         if isinstance(label, str):
             raise DataError(f"{place}: field 'label' is {shown(label)}, but the judges give scores. Give a number.")
         return float(label)
+    if table.of_categories:
+        category = match(label, table.labels)
+        if category is None:
+            listed = ", ".join(table.labels)
+            raise DataError(f"{place}: field 'label' is {shown(label)}. Give one of the categories {listed}.")
+        return category
     letters = {"a", "b", "tie"} <= set(table.labels)
     if (letters and label not in ("a", "b", "tie")) or (not letters and not isinstance(label, int)):
         form = "a, b or tie" if letters else "the index of an option"

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import DataError
 from .run_arrays import Codes, Flags, Floats, RunArrays, label_order
+from .verdict_rules import NO_ANSWER
 
 OF_PEOPLE = (
     "human", "votes", "vote_certainty", "human_difference", "human_score", "human_candidate_scores", "ratings",
@@ -19,12 +21,25 @@ def share_labels(runs: Sequence[RunArrays]) -> tuple[RunArrays, ...]:
     missing = [_unlabelled(run) for run in runs]
     if all((rows == missing[0]).all() for rows in missing):
         return tuple(runs)
-    labels = label_order({label for run in runs for label in run.labels})
+    labels = joint_labels(runs)
     runs = [recoded_run(run, labels) for run in runs]
     people = runs[0]
     for run in runs[1:]:
         people = _filled(people, run)
     return tuple(_filled(run, people) for run in runs)
+
+
+def joint_labels(runs: Sequence[RunArrays]) -> tuple[str, ...]:
+    """The labels of several runs in one order.
+
+    Raises:
+        DataError: one run is of categories, and another is not.
+    """
+    if len({run.of_categories for run in runs if run.labels}) > 1:
+        raise DataError("runs: one has categories, another does not. Give the verdicts of both the same categories.")
+    names = dict.fromkeys(label for run in runs for label in run.labels)
+    of_categories = any(run.of_categories for run in runs)
+    return label_order(names, [name for name in names if name != NO_ANSWER] if of_categories else ())
 
 
 def recoded_run(run: RunArrays, labels: tuple[str, ...]) -> RunArrays:

@@ -7,6 +7,7 @@ from pydantic import Field
 from ..data import Usage
 from ..data.case import Record
 from ..data.html import html_table
+from .renamed_measures import current_name
 
 
 class Measure(Record):
@@ -63,7 +64,7 @@ class PairedTest(Record):
 class ConfusionTable(Record):
     """How often the judge says the column's label where people say the row's."""
 
-    labels: tuple[str, ...] = Field(description="a, b, tie; for choices the indices")
+    labels: tuple[str, ...] = Field(description="a, b, tie; for choices the indices; or the categories")
     counts: tuple[tuple[int | float, ...], ...] = Field(
         description="(labels, labels), rows people, columns the judge; halves where each order counts by one half"
     )
@@ -72,7 +73,7 @@ class ConfusionTable(Record):
 class LabelRow(Record):
     """One label against the others; None where nothing was predicted, or nothing is of the label."""
 
-    label: str = Field(description="a, b, tie or an index")
+    label: str = Field(description="a, b, tie, an index or a category")
     precision: float | None = Field(description="correct verdicts of those that name the label")
     recall: float | None = Field(description="correct verdicts of the cases of the label")
     f1: float | None = Field(description="harmonic mean of precision and recall")
@@ -95,6 +96,15 @@ class CurvePoint(Record):
     threshold: float = Field(description="lowest certainty of the verdicts, inclusive")
     coverage: float = Field(description="proportion of the labelled verdicts at or above the threshold")
     accuracy: Measure = Field(description="of the verdicts at or above the threshold")
+
+
+class PassPoint(Record):
+    """The texts whose positive category has at least a probability."""
+
+    threshold: float = Field(description="probability of the positive category, inclusive")
+    precision: float = Field(description="of the texts at or above the threshold, those that people call positive")
+    recall: float = Field(description="of the texts that people call positive, those at or above the threshold")
+    passed: int = Field(description="texts at or above the threshold")
 
 
 class Histogram(Record):
@@ -183,6 +193,10 @@ class Evaluation(Record):
     labels: tuple[LabelRow, ...] = Field(default=(), description="precision, recall and F1 of each label")
     reliability: tuple[Bin, ...] = Field(default=(), description="accuracy by bins of certainty")
     curve: tuple[CurvePoint, ...] = Field(default=(), description="accuracy over coverage")
+    positive: str = Field(default="", description="the positive of two categories; empty: there are not two")
+    precision_recall: tuple[PassPoint, ...] = Field(
+        default=(), description="precision over recall of the positive category, the highest threshold first"
+    )
     histograms: tuple[Histogram, ...] = Field(default=(), description="of the judge's and the human scores")
     systems: tuple[SystemRow, ...] = Field(default=(), description="the best by the judge first")
     strata: tuple[Stratum, ...] = Field(default=(), description="pairs by difficulty, the hardest first")
@@ -206,10 +220,9 @@ class Evaluation(Record):
         return tuple(texts)
 
     def measure(self, name: str) -> Measure | None:
-        """The first measure of this name in any section."""
-        return next(
-            (measure for section in self.sections.values() for measure in section if measure.name == name), None
-        )
+        """The first measure of this name in any section; an earlier name of a measure is read as its name now."""
+        by_name = {measure.name: measure for section in [*self.sections.values()][::-1] for measure in section[::-1]}
+        return by_name.get(name) or by_name.get(current_name(name))
 
     def _repr_html_(self) -> str:
         """The measures as a table, for notebooks; all texts are escaped."""

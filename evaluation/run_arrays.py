@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import Judged, Scores, Usage, Winner
+from ..data import Judged, Scores, Usage
 from ..data.case import Label
 from ..errors import DataError
 from ..stats.agreement import ratio
@@ -58,7 +58,8 @@ class RunArrays:
     human_scale: ScoreScale | None  # of the human scores, where all are on one
     case_group: Codes  # (cases,) group of every case, scored or not, in the order of ids
     case_scored: Flags  # (cases,)
-    labels: tuple[str, ...]  # a, b, tie; for choices the indices
+    labels: tuple[str, ...]  # a, b, tie; for choices the indices; or categories, of two the second is positive
+    of_categories: bool  # whether the labels are categories
     ids: tuple[str, ...]
     group: Codes
     aspect: Codes
@@ -96,7 +97,12 @@ class RunArrays:
 
     @property
     def is_of_pairs(self) -> bool:
-        return self.labels[:3] == PAIR
+        return self.labels[:3] == PAIR and not self.of_categories
+
+    @property
+    def is_of_two_categories(self) -> bool:
+        """Whether the labels are two categories, of which the second is the positive one."""
+        return self.of_categories and len(set(self.labels) - {NO_ANSWER}) == 2
 
     def rows(self, mask: Flags) -> "RunArrays":
         """The verdicts where `mask`, (n,), is true; counts of all cases stay."""
@@ -140,7 +146,7 @@ class RunArrays:
     def both_orders_correct(self) -> Flags:
         """(n,) whether the winners in both orders are the human one; where no order was shown, the verdict's winner.
 
-        A calibration head can change the verdict, not these."""
+        None is known of a verdict that a head named: it weighs both orders at once."""
         unordered = (self.by_order < 0).all(axis=1)
         both = (self.by_order == self.human[:, None]).all(axis=1)
         correct = np.where(unordered, self.judge == self.human, both)
@@ -204,7 +210,8 @@ def run_arrays(
         mark_unread(rows, rules.merge)
     cases.sort()
     rows.sort(key=lambda row: row["id"])
-    labels = _labels(rows)
+    categories = _categories(rows)
+    labels = label_order(_names_of(rows), categories)
     scales = {row["scale"] for row in rows if row["scale"] is not None}
     code = {label: index for index, label in enumerate(labels)}
     groups, aspects, systems = (_Names(), _Names(), _Names())
@@ -220,6 +227,7 @@ def run_arrays(
         case_group=_codes(groups.code(group) for _, group, *_ in cases),
         case_scored=np.fromiter((scored for *_, scored, _ in cases), dtype=np.bool_),
         labels=labels,
+        of_categories=bool(categories),
         ids=tuple(row["id"] for row in rows),
         group=_codes(groups.code(row["group"]) for row in rows),
         aspect=_codes(aspects.code(row["aspect"] or "") for row in rows),
@@ -261,20 +269,21 @@ def _row(judged: Judged) -> dict[str, Any]:
             "Give both as letters, or both as indexes."
         )
     human_scores = judged.label.values if isinstance(judged.label, Scores) else ()
-    single = judged.winner is None and judged.scores is not None and len(judged.scores) == 1
+    single = judged.answer is None and judged.scores is not None and len(judged.scores) == 1
     scored = [finding for finding in judged.findings if finding.scores]
     unordered = bool(judged.findings) and all(finding.order is None for finding in judged.findings)
     pair = len(judged.lengths) == 2
-    votes = [vote for vote in judged.votes if vote.winner is not None]
+    votes = [vote for vote in judged.votes if vote.answer is not None]
     return {
         "id": judged.case_id,
         "group": judged.group_name,
         "aspect": judged.aspect,
-        "winner": None if judged.winner is None else str(judged.winner),
-        "label": None if judged.human_winner is None else str(judged.human_winner),
+        "categories": judged.categories,
+        "winner": judged.answer,
+        "label": judged.human_answer,
         "certainty": judged.certainty,
-        "distribution": None if judged.winner is None else judged.distribution,
-        "votes": [str(vote.winner) for vote in votes],
+        "distribution": None if judged.answer is None else judged.distribution,
+        "votes": [vote.answer for vote in votes],
         "vote_certainty": [_certainty(vote) for vote in votes],
         "human_difference": human_scores[0] - human_scores[1] if len(human_scores) == 2 else None,
         "score": judged.scores[0] if single and judged.scores else None,
@@ -284,32 +293,50 @@ def _row(judged: Judged) -> dict[str, Any]:
         "separately": single or (bool(scored) and all(finding.order is None for finding in scored)),
         "ratings": [vote.values[0] for vote in judged.votes if single and isinstance(vote, Scores)],
         "scale": (judged.label.lo, judged.label.hi) if isinstance(judged.label, Scores) else None,
-        "orders": judged.order_winners,
-        "consistent": None if unordered else judged.consistent,  # runs of version 0.1 have True there
+        "orders": {} if judged.by_head else judged.order_winners,
+        "consistent": None if unordered or judged.by_head else judged.consistent,  # runs of version 0.1 have True there
         "length_difference": judged.lengths[0] - judged.lengths[1] if pair else None,
         "length": judged.lengths[0] if len(judged.lengths) == 1 else None,
         "systems": judged.systems if len(judged.systems) <= 2 else (),
         "options": _options(judged),
         "factors": factors_of(judged),
-        "mass_read": [finding.coverage for finding in judged.findings if finding.coverage is not None],
+        "mass_read": [finding.mass_read for finding in judged.findings if finding.mass_read is not None],
         "corrections": [(_number(fix.before), _number(fix.after)) for fix in judged.corrections],
     }
 
 
-def _labels(rows: Sequence[dict[str, Any]]) -> tuple[str, ...]:
-    """a, b, tie when any verdict or label is a letter; then the indices of choices in their order."""
-    names = {
+def _names_of(rows: Sequence[dict[str, Any]]) -> set[str]:
+    """The names of all verdicts, labels and votes."""
+    return {
         name
         for row in rows
         for source in ((row["winner"], row["label"]), row["votes"], row["distribution"] or (), row["orders"].values())
         for name in source
         if name is not None
     }
-    return label_order(names)
 
 
-def label_order(names: Collection[str]) -> tuple[str, ...]:
-    """The labels of a run in which these names occur: a, b, tie when one of them is a letter; then indices in order."""
+def _categories(rows: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+    """The categories of the run's cases; () of any other run.
+
+    Raises:
+        DataError: some cases have categories, and others are of another kind.
+    """
+    names = dict.fromkeys(name for row in rows for name in row["categories"])
+    other = next((row["id"] for row in rows if not row["categories"]), None)
+    if names and other is not None:
+        listed = ", ".join(names)
+        raise DataError(
+            f"verdicts: case {other!r} has no categories, and others are one of {listed}. Give cases of one kind."
+        )
+    return tuple(names)
+
+
+def label_order(names: Collection[str], categories: Sequence[str] = ()) -> tuple[str, ...]:
+    """The labels of a run in which these names occur: a, b, tie when one of them is a letter, then indices in order; or
+    the categories in theirs."""
+    if categories:
+        return (*categories, *sorted(set(names) - set(categories)))
     letters = PAIR if {"a", "b"} & set(names) or set(names) - {NO_ANSWER} == {"tie"} else ()
     last = {"tie": 1, NO_ANSWER: 2}
     others = sorted(set(names) - set(letters), key=lambda name: (last.get(name, 0), name.zfill(6)))
@@ -326,7 +353,7 @@ def _options(judged: Judged) -> int | None:
 
 
 def _certainty(vote: Label) -> float:
-    return _number(vote.certainty) if isinstance(vote, Winner) else math.nan
+    return math.nan if isinstance(vote, Scores) else _number(vote.certainty)
 
 
 def _probabilities(distribution: dict[str, float] | None, labels: tuple[str, ...]) -> list[float]:

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from ..data import Judged, Usage
+from ..data.verdict import BLANK
 
 
 @dataclass
@@ -12,7 +13,7 @@ class RunningCounts:
 
     Attributes:
         cases: verdicts, unscored ones included.
-        labelled: scored verdicts that name a winner and have a human one.
+        labelled: scored verdicts that name a winner and have a human one; not the blanks of a judge without its head.
         correct: labelled verdicts that equal the human label.
         unscored: reason: verdicts.
         usage: summed over all verdicts.
@@ -33,6 +34,6 @@ class RunningCounts:
             self.unscored[judged.reason or judged.status] += 1
             return
         self.scored += 1
-        if judged.winner is not None and judged.human_winner is not None:
+        if judged.answer is not None and judged.human_answer is not None and BLANK not in judged.notes:
             self.labelled += 1
-            self.correct += judged.winner == judged.human_winner
+            self.correct += judged.answer == judged.human_answer

@@ -2,6 +2,7 @@
 
 SECTIONS = {
     "agreement": "Agreement with people",
+    "categories": "Categories",
     "people": "Human agreement",
     "baselines": "Baselines (no model)",
     "correlation": "Correlation of scores",

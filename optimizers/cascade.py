@@ -103,7 +103,7 @@ def certify_judges(
         DataError: no labelled case, a case that a member was compiled on, or a member without certainties.
         Interrupted, BudgetSpent, Infrastructure: see `evidence.Evidence.of`.
     """
-    labelled = [case for case in cases if case.label is not None and case.label.winner is not None]
+    labelled = [case for case in cases if case.label is not None and case.label.answer is not None]
     if not labelled:
         raise DataError("cascade: no pair or choice with a label. Give cases that people have labelled.")
     data = digest_of(labelled)
@@ -189,7 +189,7 @@ def _costs(runs: Sequence[Sequence[Judged]]) -> tuple[Unit, list[float]]:
 
 def _accuracy(run: Sequence[Judged], groups: Sequence[str]) -> Measure:
     scored = [(judged, group) for judged, group in zip(run, groups, strict=True) if judged.status == "scored"]
-    hits = [judged.winner == judged.human_winner for judged, _ in scored]
+    hits = [judged.answer == judged.human_answer for judged, _ in scored]
     return proportion_measure("accuracy", hits, [group for _, group in scored], "the verdict equals the human label")
 
 

@@ -21,13 +21,14 @@ from pydantic import Field
 from ..data import Case, Judged
 from ..data.case import Record
 from .certificates.certificate import Certificate
-from .certificates.certify import certify, judge_evidence
+from .certificates.certify import certify, certify_answer, judge_evidence
 from .certificates.fixed_sequence_test import accepted_needed
 from .certificates.out_of_fold import OutOfFold
 from .certificates.wording import percent
 from .checkpoints import CERTIFIABLE, CERTIFICATE, Checkpoints
 from .evidence import ProgressCallbacks
 from .recipe import Recipe
+from .split_step import ALL
 
 
 class Certifiable(Record):
@@ -56,15 +57,23 @@ def certifiable(
     Args:
         has_verdicts: whether verdicts are right or wrong: scores of single texts are not.
         searched: whether prompts or structure are searched, or demos shown, so that only the test part is evidence.
+
+    Of a compilation without parts all labels are evidence, out of fold; not of heads of many numbers, of which that was
+    never tried.
     """
-    part = "certify" if parts.get("certify") else "test"
+    part = ALL if ALL in parts else "certify" if parts.get("certify") else "test"
     if not has_verdicts or (part == "test" and recipe.parts is not None):
         return Certifiable()
-    out_of_fold = part == "test" and recipe.head and not searched
-    evidence = [*parts["train"], *parts["select"], *parts["test"]] if out_of_fold else parts[part]
+    if part == ALL and searched:
+        return Certifiable(
+            summary="a judge of hidden states, or of costs, is certified on a test part alone (estimate: split)"
+        )
+    out_of_fold = part == ALL or (part == "test" and recipe.head and not searched)
+    evidence = [case for cases in parts.values() for case in cases] if out_of_fold else parts[part]
     groups = len({case.split_key for case in evidence})
     total = len({case.split_key for cases in parts.values() for case in cases})
     which = "train, select and test have" if out_of_fold else f"the {part} part has"
+    which = "there are" if part == ALL else which
     search_costs = part == "test" and recipe.head and recipe.prompts == "none" and recipe.trials and not out_of_fold
     instead = f"; without a search (trials 0) all {total:,} would be evidence" if search_costs else ""
     least = accepted_needed(0.0, risk=recipe.risk, delta=recipe.delta)
@@ -77,8 +86,9 @@ def certifiable(
     else:
         needed = f"at least {least:,} are needed, {math.ceil(least * total / groups):,} in all" if least else ""
         summary = (
-            f"{total:,} groups of labels cannot certify {claim}: {which} {groups:,} of them, and "
-            f"{needed or '5,000 are too few'}; no certificate is sought"
+            f"{total:,} groups of labels cannot certify {claim}: "
+            f"{'' if part == ALL else f'{which} {groups:,} of them, and '}{needed or '5,000 are too few'}; "
+            "no certificate is sought"
         )
     return Certifiable(part=part, groups=groups, out_of_fold=out_of_fold, least=least, summary=summary + instead)
 
@@ -103,12 +113,19 @@ class CertifyStep:
         return limits
 
     def certificate(
-        self, part: str, verdicts: Sequence[Judged], out_of_fold: OutOfFold | None = None, looks: int = 1
+        self,
+        part: str,
+        verdicts: Sequence[Judged],
+        out_of_fold: OutOfFold | None = None,
+        looks: int = 1,
+        *,
+        untouched: bool = True,
     ) -> Certificate | None:
         """The certificate of the judge's verdicts on this part; None if none has a certainty.
 
         Args:
             out_of_fold: the evidence of the other parts with that of this one, if it counts.
+            untouched: whether the head has learnt from none of the verdicts, as those of single answers must be.
             looks: tests that share cases with this one, this one included.
         """
         sides = judge_evidence(verdicts)
@@ -120,10 +137,24 @@ class CertifyStep:
             levels = {"risk": self.recipe.risk, "delta": self.recipe.delta}
             groups = [case.split_key for case in self.parts[part]]
             result = out_of_fold.certificate(**levels) if out_of_fold else certify(*sides, **levels, groups=groups)
-            return result.model_copy(update={"part": part, "looks": looks}).model_dump(mode="json")
+            categories = self.parts[part][0].categories
+            names = categories if len(categories) == 2 and untouched else ()
+            sought = (certify_answer(verdicts, name, **levels, groups=groups) for name in names)
+            of_answers = [
+                certificate.model_copy(update={"part": part, "looks": looks}) for certificate in sought if certificate
+            ]
+            update = {"part": part, "looks": looks, "of_answers": tuple(of_answers)}
+            return result.model_copy(update=update).model_dump(mode="json")
 
         content = self.checkpoints.once(CERTIFICATE, certified)
         with self.checkpoints.reading(CERTIFICATE):
             certificate = Certificate.model_validate(content)
-        self.progress.step("certify", certificate.summary())
+        self.progress.step("certify", _short(certificate))
         return certificate
+
+
+def _short(certificate: Certificate) -> str:
+    """The threshold; the sentences follow with the result."""
+    if certificate.threshold is None:
+        return "no threshold" + (" of all verdicts" if certificate.accepts_any else "")
+    return f"verdicts of certainty {certificate.threshold:.3g} or more"

@@ -1,4 +1,5 @@
-"""Checkpoints of a compilation: one JSON file per step, written atomically, so that a kill loses at most a step.
+"""Checkpoints of a compilation or a distillation: one JSON file per step, written atomically, so that a kill loses at
+most a step.
 
 Evidence within a step is stored in its run folder, and answers in the answer store, so repeating a step costs little.
 A step that a budget or a failing server interrupted is provisional, and so are the steps after it: their files are
@@ -9,7 +10,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ..engines.jsonl import write_whole
 from ..engines.run_identity import differences
@@ -22,6 +23,8 @@ RESTORE = "Restore the file from a copy, or give another --out and keep this fol
 FORMAT = 2  # of the files in a compilation's folder; another one is refused
 IDENTITY, SPENT = "compile.json", "spent.json"
 GROUPS, SPLIT, CERTIFIABLE, CERTIFICATE = "groups", "split", "certifiable", "certificate"  # steps
+Work = Literal["compilation", "distillation"]
+VERBS: dict[Work, str] = {"compilation": "Compile", "distillation": "Distil"}
 
 
 def _never(result: dict[str, Any]) -> bool:
@@ -35,16 +38,20 @@ class Checkpoints:
         folder: is created if it does not exist.
         identity: of the compilation. The folder of another one is refused, unless that one ended before any verdict, as
             without a key: then it is replaced.
+        file: takes the identity.
+        work: what the folder holds.
 
     Raises:
         RunError: the folder holds another compilation.
     """
 
-    def __init__(self, folder: Path, identity: dict[str, Any]) -> None:
+    def __init__(
+        self, folder: Path, identity: dict[str, Any], *, file: str = IDENTITY, work: Work = "compilation"
+    ) -> None:
         self.folder = folder
         self._provisional: dict[str, dict[str, Any]] = {}
         private_folder(folder)
-        path = folder / IDENTITY
+        path = folder / file
         if not path.exists():
             write_whole(path, _lines({"format": FORMAT, "identity": identity}))
             return
@@ -60,7 +67,7 @@ class Checkpoints:
             write_whole(path, _lines({"format": FORMAT, "identity": identity}))
         elif changed:
             raise RunError(
-                f"{folder}: holds a compilation with {changed}. Compile with the same again, or give another --out."
+                f"{folder}: holds a {work} with {changed}. {VERBS[work]} with the same again, or give another --out."
             )
 
     def once(

@@ -2,13 +2,15 @@
 
 compile.json       judge, models, cases and recipe: the identity of the compilation
 groups.json        the groups that were joined because their cases share texts
-split.json         the ids of the labelled cases of each part
-head-*.json        a head that was fitted, one file for each judge that got one
+split.json         the ids of the labelled cases of each part; of one part, `all`, where the estimate is cross-fitted
+head-*.json        a head that was fitted, one file for each judge that got one; head-final-*.json is of all labels
 prompts.json       the prompt search
 structure.json     the structure search
+finetune.json      the student that was trained, and whether it was taken; finetune/ holds set and training
 certifiable.json   what the labels can certify at all
 certificate.json   the certified threshold
 looks.json         earlier tests of the cases of the test part, and this one
+changed.jsonl      the verdicts that compiling changed, before and after
 test.json          the judges on the test part; the last file: the compilation is complete
 spent.json         the cost of the whole compilation
 evidence/          verdicts, one run folder for each judge and part
@@ -30,8 +32,10 @@ from ..judging.registry import JUDGE_SUFFIX
 from ..parsing import parse_record, read_object
 from .certificates.certificate import Certificate
 from .certify_step import Certifiable
+from .changed_verdicts import ChangedVerdict, read_changed
 from .checkpoints import FORMAT, GROUPS, IDENTITY, SPENT, other_format
 from .cost_account import TotalCost
+from .finetune import STEP, FineTuning
 from .head.head_labels import HeadLabels
 from .head.worth import EvidenceWorth
 from .prompts.candidate_selection import PromptTrial
@@ -45,7 +49,7 @@ LOOKS = "looks"  # the name of a step
 DELETE = f"Delete the file. {RESUME}"
 HEAD: TypeAdapter[Head] = TypeAdapter(Head)
 
-Search = Literal["prompts", "structure"]
+Search = Literal["prompts", "structure", "fine-tuning"]
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -66,7 +70,7 @@ class RecipeOfCompilation(BaseModel):
     head: bool = Field(description="whether a head was to be fitted")
     prompts: str = Field(description="the prompt optimizer")
     prompt_lm: str | None = Field(description="the LM that writes prompts")
-    trials: int = Field(description="of the structure search")
+    trials: int | None = Field(default=None, description="of the structure search")
     prefer: str = Field(description="which structure to take")
     seed: int = Field(description="of splits and searches")
 
@@ -104,9 +108,10 @@ class Compilation:
         head_labels: what the head was fitted to; None without a head, and in folders of earlier versions.
         worth: of each source of evidence beside the judge's answers; empty where none was read.
         joined: how many cases were joined before the split because they share texts, in words; "" if none.
-        prompts, structure: None if the search was not requested, or had no budget.
+        prompts, structure, finetuning: None if the search was not requested, or had no budget.
         no_budget: the searches that were requested and not begun, because the test needed the rest of the budget.
         judge_path: of the judge file; None if the folder holds none.
+        changed: the verdicts that compiling changed; empty in folders of earlier versions.
     """
 
     identity: Mapping[str, Any]
@@ -119,11 +124,13 @@ class Compilation:
     joined: str = ""
     prompts: PromptSearch | None = None
     structure: StructureSearch | None = None
+    finetuning: FineTuning | None = None
     no_budget: tuple[Search, ...] = ()
     certificate: Certificate | None = None
     certifiable: Certifiable | None = None
     judge_path: Path | None = None
     judge_file: JudgeFile | None = None
+    changed: tuple[ChangedVerdict, ...] = ()
 
     @property
     def judge_name(self) -> str:
@@ -154,9 +161,11 @@ def read_compilation(folder: Path) -> Compilation:
     searches: dict[Search, dict[str, Any]] = {
         "prompts": read_json(folder / "prompts.json"),
         "structure": read_json(folder / "structure.json"),
+        "fine-tuning": read_json(folder / f"{STEP}.json"),
     }
     split = folder / "split.json"
-    begun = {name for name, content in searches.items() if content.get("trials")}
+    begun = {name for name, content in searches.items() if content.get("trials") or content.get("trained")}
+    tuned = folder / f"{STEP}.json"
     # The file of the structure search repeats two properties of the record for those who read the JSON.
     written = searches["structure"]
     structure = {name: written[name] for name in StructureSearch.model_fields if name in written}
@@ -171,11 +180,13 @@ def read_compilation(folder: Path) -> Compilation:
         joined=groups.summary if (groups := _record(folder / f"{GROUPS}.json", GroupsFile)) else "",
         prompts=_parsed(folder / "prompts.json", PromptSearch, searches["prompts"]) if "prompts" in begun else None,
         structure=_parsed(folder / "structure.json", StructureSearch, structure) if "structure" in begun else None,
+        finetuning=_parsed(tuned, FineTuning, searches["fine-tuning"]) if "fine-tuning" in begun else None,
         no_budget=tuple(name for name, content in searches.items() if content and name not in begun),
         certificate=_record(folder / "certificate.json", Certificate),
         certifiable=_record(folder / "certifiable.json", Certifiable),
         judge_path=judge_path,
         judge_file=judge_file,
+        changed=read_changed(folder),
     )
 
 
@@ -192,7 +203,7 @@ def _head(folder: Path, judge_file: JudgeFile | None) -> Head | None:
     """The head of the judge file; without a judge file the only head that was fitted."""
     if judge_file is not None:
         return judge_file.judge.head
-    paths = list(folder.glob("head-*.json"))
+    paths = sorted(folder.glob("head-final-*.json")) or list(folder.glob("head-*.json"))
     return _parsed(paths[0], HeadFile, read_json(paths[0])).head if len(paths) == 1 else None
 
 

@@ -14,7 +14,7 @@ import hashlib
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,12 @@ from ..judging.block_base import Vectors
 from ..judging.heads import Head
 from ..judging.judge import Judge
 from ..judging.judge_record import to_record
+from ..judging.models_beside import by_weights, models_by_weights
 from ..paths import private_folder
 from .cost_account import CostAccount
 from .fingerprints import digest
 from .head.fit import HeadFit, fit
+from .head.person_offer import personal
 
 OnVerdict = Callable[[Judged], None]
 PASSING = frozenset({"infrastructure", "budget"})  # reasons that say nothing of the judge
@@ -71,6 +73,10 @@ class ProgressCallbacks:
     step: Callable[[str, str], None] = lambda name, text: None
     on_verdict: OnVerdict | None = None
     stop: threading.Event = field(default_factory=threading.Event)
+
+    def without(self, name: str) -> "ProgressCallbacks":
+        """The same callbacks for an inner work that repeats the step `name`, which is already reported."""
+        return replace(self, step=lambda step, text: None if step == name else self.step(step, text))
 
 
 @dataclass(frozen=True)
@@ -158,12 +164,15 @@ class Evidence:
 
     def with_head(self, judge: Judge, cases: Sequence[Case], part: str) -> list[Judged]:
         """The verdicts after the judge's head, without abstention."""
-        verdicts = self.of(judge, cases, part)
+        return self.headed(judge, cases, self.of(judge, cases, part))
+
+    def headed(self, judge: Judge, cases: Sequence[Case], verdicts: list[Judged]) -> list[Judged]:
+        """These verdicts, which have no head, after the judge's head."""
         if judge.head is None:
             return verdicts
         vectors: Sequence[Mapping[str, Vectors] | None] = vectors_of(judge, cases, verdicts) or [None] * len(cases)
         return [
-            Judged.of(case, judge.head(case, judged, read))
+            Judged.of(case, judge.head(self.as_read.get(case.id, case), judged, read))
             for case, judged, read in zip(cases, verdicts, vectors, strict=True)
         ]
 
@@ -187,12 +196,28 @@ def fit_head(
     seed: int,
     folds: int = 5,
     length: bool = False,
+    as_read: Sequence[Case] | None = None,
+    costs: Mapping[str, float] | None = None,
 ) -> HeadFit:
-    """The head of the judge's verdicts and of its sources of evidence; see `head.fit.fit`."""
+    """The head of the judge's verdicts and of its sources of evidence; see `head.fit.fit`.
+
+    Args:
+        judge: without a head.
+        cases: labelled.
+        verdicts: one per case.
+        seed: of the folds.
+        folds: see there.
+        length: see there.
+        as_read: the cases as the user gave them, for weights of people (`head.person_offer.personal`); None: without.
+        costs: see there.
+    """
     sources = [source for source in judge.sources() if source.width > 1]  # single numbers are in the verdicts
     specs = {source.name: source.spec for source in sources}
     vectors = vectors_of(judge, cases, verdicts) if sources else None
-    return fit(cases, verdicts, seed=seed, folds=folds, length=length, sources=specs, vectors=vectors)
+    fitted = fit(cases, verdicts, seed=seed, folds=folds, length=length, sources=specs, vectors=vectors, costs=costs)
+    if as_read is None or vectors is None:
+        return fitted
+    return personal(fitted, as_read, verdicts, vectors, seed=seed)
 
 
 def record(
@@ -248,12 +273,12 @@ def _stored(run: RunFolder, cases: Sequence[Case]) -> list[Judged]:
 
 def identity(judge: Judge) -> dict[str, Any]:
     """What evidence depends on: all that a judge file holds of the judge but its head and threshold; files that its
-    settings name count by their content."""
-    content = to_record(judge).model_dump_json(exclude={"head", "threshold"})
+    settings name, and weights in a file or folder, count by their content."""
+    content = models_by_weights(to_record(judge)).model_dump_json(exclude={"head", "threshold"})
     return {
         "judge": judge.name,
         "settings": judge.settings(),
-        "lm": " + ".join(dict.fromkeys(seat.model for seat in judge.seats())) or "none",
+        "lm": " + ".join(dict.fromkeys(by_weights(seat.model) for seat in judge.seats())) or "none",
         "data": hashlib.sha256(content.encode()).hexdigest(),
     }
 

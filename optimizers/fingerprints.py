@@ -37,7 +37,7 @@ def case_fingerprints(cases: Sequence[Case], *earlier: object) -> str:
 
 
 def count_of(fingerprints: str) -> int | None:
-    """The number of cases; None of an earlier version's, where it is not known."""
+    """The number of distinct cases; None of an earlier version's, where it is not known."""
     first, *by_case = fingerprints.split() or [""]
     return len(by_case) if first == NORMALISED else None
 
@@ -66,6 +66,12 @@ def seen_before(fingerprints: object) -> Callable[[Case], bool]:
         (bool(normalised) and case_text_digest(case) in normalised)
         or (bool(exact) and _exact_fingerprint(case) in exact)
     )
+
+
+def text_digests(fingerprints: object) -> frozenset[str]:
+    """The `case_text_digest`s among fingerprints; none of an earlier version's, or of anything but a text."""
+    first, *by_case = fingerprints.split() if isinstance(fingerprints, str) and fingerprints else [""]
+    return frozenset(word for word in by_case if first == NORMALISED and len(word) != EXACT)
 
 
 def _exact_fingerprint(case: Case) -> str:

@@ -156,6 +156,7 @@ def _tested(judged: Judged) -> Mapping[str, Any]:
         "label": judged.label and judged.label.model_dump(mode="json"),
         "status": judged.status,
         "winner": judged.winner,
+        **({} if judged.category is None else {"category": judged.category}),
         "scores": judged.scores and [round(score, 6) for score in judged.scores],
         "distribution": distribution,
     }

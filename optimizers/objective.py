@@ -8,26 +8,33 @@ it is not defined on a run.
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from ..data import Case
+from ..data.case import CaseKind
 from ..errors import DeclarationError
 from ..evaluation.aspects import mean_of_figures, strata_of
-from ..evaluation.compare import Tests, recoded
+from ..evaluation.compare import Tests
+from ..evaluation.paired_answers import recoded
+from ..evaluation.renamed_measures import current_name
 from ..evaluation.results import PairedTest
 from ..evaluation.run_arrays import Floats, RunArrays
 from ..evaluation.score_tests import Statistic, mean_tests, statistic_test, statistic_tests
 from ..registry import Registry
+from .error_costs import COST, check_costs, costs_in, parse_costs
 
-CaseKind = Literal["pairs", "texts", "choices"]
 PAIRS: frozenset[CaseKind] = frozenset({"pairs"})
 CHOICES: frozenset[CaseKind] = frozenset({"choices"})
-LABELS: frozenset[CaseKind] = PAIRS | CHOICES
+CATEGORIES: frozenset[CaseKind] = frozenset({"categories"})
+LABELS: frozenset[CaseKind] = PAIRS | CHOICES | CATEGORIES
 TEXTS: frozenset[CaseKind] = frozenset({"texts"})
-DEFAULTS: dict[CaseKind, str] = {"pairs": "accuracy", "choices": "accuracy", "texts": "spearman"}
-TESTED_BY_COMPARE = ("accuracy", "agreement", "pearson", "spearman")  # `evaluation.compare` tests these itself
+DEFAULTS: dict[CaseKind, str] = {
+    "pairs": "accuracy", "choices": "accuracy", "texts": "spearman", "categories": "accuracy",
+}  # fmt: skip
+# `evaluation.compare` tests these itself
+TESTED_BY_COMPARE = ("accuracy", "both-orders accuracy", "pearson", "spearman")
 
 
 @dataclass(frozen=True)
@@ -160,7 +167,39 @@ def _plugin(name: str, loaded: Any) -> Objective:
     return loaded
 
 
-OBJECTIVES: Registry[Objective] = Registry("objective", ".optimizers.objectives", "dicast.objectives", convert=_plugin)
+def cost_objective(name: str) -> Objective:
+    """The objective of this name, as `objective_name` writes it.
+
+    Raises:
+        DeclarationError: as `parse_costs`.
+    """
+    costs = parse_costs(name.removeprefix(COST))
+
+    def cost_of_each(run: RunArrays) -> Floats:
+        """(n,) the cost of each verdict, 0 of a right one; NaN without a verdict or a label."""
+        by_label = np.array([costs.get(label, 1.0) for label in run.labels])
+        values = np.where(run.judge == run.human, 0.0, by_label[run.human])
+        return np.where((run.judge >= 0) & (run.human >= 0), values, math.nan)
+
+    words = ", ".join(f"{category} {cost:g}" for category, cost in sorted(costs.items()))
+    return mean_objective(
+        name, cost_of_each, kinds=CATEGORIES, greater_is_better=False,
+        summary=f"mean cost of a verdict; of an error by what people say: {words}, others 1",
+    )  # fmt: skip
+
+
+class _Objectives(Registry[Objective]):
+    """The registered objectives, also by earlier names, and those of costs, whose names hold the costs."""
+
+    def find(self, name: str, hint: str = "") -> Objective:
+        if name.startswith(COST):
+            return cost_objective(name)
+        return super().find(name if name in self else current_name(name), hint)
+
+
+OBJECTIVES: Registry[Objective] = _Objectives(
+    "objective", ".optimizers.objectives", "dicast.objectives", convert=_plugin
+)
 
 
 def register(objective: Objective) -> Objective:
@@ -176,13 +215,9 @@ def title_of(name: str) -> str:
         return name
 
 
-def case_kind(case: Case) -> CaseKind:
-    return "pairs" if case.is_pair else "texts" if len(case.candidates) == 1 else "choices"
-
-
 def shared_kind(cases: Iterable[Case]) -> CaseKind:
     """The kind of all cases; raises DeclarationError for no case and for several kinds."""
-    kinds = sorted({case_kind(case) for case in cases})
+    kinds = sorted({case.kind for case in cases})
     if len(kinds) != 1:
         listed = " and ".join(kinds) or "no case"
         raise DeclarationError(f"objective: the cases are {listed}. Give labelled cases of one kind.")
@@ -190,19 +225,23 @@ def shared_kind(cases: Iterable[Case]) -> CaseKind:
 
 
 def objective_for(name: str | None, cases: Iterable[Case]) -> Objective:
-    """The objective of this name, or the default of these cases: accuracy of pairs and choices, Spearman of texts.
+    """The objective of this name, or the default of these cases: accuracy of pairs, choices and categories, Spearman of
+    scores.
 
-    Pairs default to accuracy, not to agreement: accuracy is of the merged verdict, which is the one delivered; a head
-    changes it without changing the answer in each order, and a judge that asks in one order has no agreement.
+    Pairs default to accuracy, not to both-orders accuracy: accuracy is of the merged verdict, which is delivered; a
+    head changes it without changing the answer in each order, and a judge that asks in one order has none of these.
 
     Raises:
         DeclarationError: no case, cases of several kinds, or an objective that does not exist or is not for this kind.
     """
+    cases = list(cases)
     kind = shared_kind(cases)
     objective = OBJECTIVES.find(name or DEFAULTS[kind])
     if kind not in objective.kinds:
         names = ", ".join(other.name for other in OBJECTIVES if kind in other.kinds)
         raise DeclarationError(f"objective {name!r}: is not defined for {kind}. Use one of {names}.")
+    if name and name.startswith(COST):
+        check_costs(costs_in(name), sorted({category for case in cases for category in case.categories}))
     return objective
 
 

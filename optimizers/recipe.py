@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from ..data.case import Record
+from ..data.case import MOST_SCORE, Record
 from ..engines.ledger import Budget
 from ..errors import DeclarationError
+from ..evaluation.renamed_measures import BOTH_ORDERS, current_name
 from ..parsing import parse_record, read_yaml
 from ..registry import Registry
 from .cost_account import CostUnit
@@ -16,8 +17,22 @@ from .structure.pareto import Prefer
 if TYPE_CHECKING:
     from .prompts.optimizer import PromptOptions
 
-ADDED = ("cost", "per_verdict", "criteria", "criteria_lm")  # fields that earlier versions did not have
+ADDED = (
+    "cost",
+    "per_verdict",
+    "criteria",
+    "criteria_lm",
+    "finetune",
+    "preset",
+    "training",
+    "costs",
+    "estimate",
+)  # fields that earlier versions did not have
+LEAST = 40  # labelled cases; with fewer, no part is large enough to fit or test a judge
+FEW_LABELS = 600  # below, half of them are too few for a test part: docs/results/cross-fitting.md
+TRIALS = 8  # of the structure search, where there are more labels
 Fraction = Annotated[float, Field(gt=0, lt=1)]
+Estimate = Literal["cross-fitted", "split"]
 
 
 class Parts(Record):
@@ -59,6 +74,11 @@ class Recipe(Record):
     """The steps of a compilation; everything has a default."""
 
     objective: str | None = Field(default=None, description="None: accuracy of pairs and choices, Spearman of texts")
+    costs: dict[str, Annotated[float, Field(gt=0, le=MOST_SCORE)]] = Field(
+        default_factory=dict,
+        description="of an error, by the category that people give; those not named cost 1. The head says the category "
+        "of the least expected cost, and the mean cost is the objective",
+    )
     parts: Parts | None = Field(
         default=None,
         description="proportions of the labelled cases; None: the defaults without a certify part, whose proportion "
@@ -77,7 +97,10 @@ class Recipe(Record):
     stages: tuple[str, ...] = Field(default=(), description="the stages whose prompts are optimised; empty: all")
     demos: Annotated[int, Field(ge=0, description="the most demos per stage")] = 4
     prompt_trials: Annotated[int, Field(ge=1, description="the approximate number of wordings to try")] = 10
-    trials: Annotated[int, Field(ge=0)] = Field(default=8, description="of the structure search; 0 leaves it out")
+    trials: Annotated[int, Field(ge=0)] | None = Field(
+        default=None,
+        description="of the structure search; 0 leaves it out; None: 8, but 0 of fewer than 600 labels without a space",
+    )
     space: dict[str, tuple[Any, ...]] = Field(
         default_factory=dict, description="parameter: values; empty: the defaults"
     )
@@ -86,12 +109,37 @@ class Recipe(Record):
     per_verdict: dict[CostUnit, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
         default_factory=dict, description="the most that a verdict may cost: calls, tokens or seconds -> number"
     )
+    estimate: Estimate | None = Field(
+        default=None,
+        description="what measures the compiled judge: cross-fitted verdicts of all labels, or a test part; None: "
+        "cross-fitted where there are fewer than 600 labels, no parts are chosen and nothing is fitted but a head of "
+        "the judge's answers",
+    )
+    finetune: str | None = Field(
+        default=None, description="the base of a student that is trained on the train part; None: nothing is trained"
+    )
+    preset: str | None = Field(default=None, description="of the training; None: cpu")
+    training: dict[str, Any] = Field(
+        default_factory=dict, description="fields of the training recipe in place of the preset's"
+    )
     risk: Annotated[float, Field(gt=0, le=0.5, description="the disagreement allowed among accepted verdicts")] = 0.1
     delta: Annotated[float, Field(gt=0, le=0.25, description="the probability of a certificate that fails")] = 0.05
     baseline: Baseline | None = Field(
         default=Baseline(),
         description="a judge to compare with on the test part, or its name. In Python give the judge to the Compiler",
     )
+
+    @model_validator(mode="after")
+    def _trains_something(self) -> Self:
+        if self.finetune is None and (self.preset or self.training):
+            raise ValueError("preset and training are of a fine-tuning. Name its base with finetune")
+        return self
+
+    @model_validator(mode="after")
+    def _has_one_estimate(self) -> Self:
+        if self.estimate == "cross-fitted" and self.parts is not None:
+            raise ValueError("a cross-fitted estimate is of all labels, and parts divides them. Give one of both")
+        return self
 
     @field_validator("objective")
     @classmethod
@@ -112,6 +160,18 @@ class Recipe(Record):
     def _named(cls, value: Any) -> Any:
         return {"judge": value} if isinstance(value, str) else value
 
+    @property
+    def head_options(self) -> dict[str, Any]:
+        """What `head.fit.fit` takes of the recipe."""
+        return {"seed": self.seed, "length": self.length, "costs": self.costs}
+
+    @property
+    def objective_name(self) -> str | None:
+        """The objective, that of the costs where there are costs and no other is named; None: by the kind of case."""
+        from .error_costs import objective_name
+
+        return objective_name(self.costs) if self.costs and self.objective is None else self.objective
+
     def proportions(self, certify: bool) -> dict[str, float]:
         """The proportion of each part, of sum 1.
 
@@ -122,6 +182,37 @@ class Recipe(Record):
         if self.parts is None and certify:
             parts = Parts(certify=0, test=parts.test + float(parts.certify))
         return parts.proportions(certify)
+
+    def for_labels(self, labels: int) -> "Recipe":
+        """The recipe with as many trials as so many labelled cases are enough for.
+
+        It has no head where the objective is of each order by itself, as a head weighs both at once.
+        """
+        update: dict[str, Any] = {"head": False} if current_name(self.objective_name or "") == BOTH_ORDERS else {}
+        if self.trials is None:
+            update["trials"] = TRIALS if labels >= FEW_LABELS or self.space else 0
+        return self.model_copy(update=update)
+
+    def is_cross_fitted(self, labels: int, *, searched: bool, many: bool = False) -> bool:
+        """Whether all labels measure the judge, each out of fold, and no part is set aside.
+
+        Args:
+            labels: labelled cases.
+            searched: whether anything but a head is learnt from labelled cases, which folds do not repeat.
+            many: whether the head weighs hidden states, so that intervals of cross-fitted verdicts are too narrow
+                (docs/results/cross-fitting.md); then only who asks for them gets them.
+
+        Raises:
+            DeclarationError: a cross-fitted estimate was requested of a search.
+        """
+        if self.estimate is None:
+            return self.head and not (searched or many) and self.parts is None and labels < FEW_LABELS
+        if self.estimate == "cross-fitted" and (searched or not self.head):
+            raise DeclarationError(
+                "compile: a cross-fitted estimate repeats the fit of a head in every fold, and nothing else. Leave out "
+                "what else is learnt from the labels (trials 0), or give estimate: split."
+            )
+        return self.estimate == "cross-fitted"
 
     def identity(self) -> dict[str, Any]:
         """The recipe as JSON in the identity of a compilation; defaults as earlier versions wrote them."""

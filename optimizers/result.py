@@ -1,35 +1,48 @@
-"""The result of a compilation: all judges on the untouched test part, compared case by case."""
+"""The result of a compilation: all judges on labels that they have not learnt from, compared case by case.
+
+These labels are the untouched test part, or all labels, each judged by a head that was fitted without it and its group.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
+import numpy as np
 from pydantic import Field
 
-from ..data import Judged
+from ..data import Case, Judged
 from ..data.case import Record
+from ..errors import DeclarationError
 from ..evaluation.compare import compare
 from ..evaluation.drift import accuracy_record
 from ..evaluation.evaluate import evaluate
 from ..evaluation.results import Evaluation, Measure, PairedTest, RunComparison
 from ..evaluation.run_arrays import run_arrays
+from ..judging.judge import Judge
+from ..stats.paired import holm
 from ..stats.repeated_looks import ALPHA, adjusted_p
+from .answer import Outcome, faults_of, headline_of, next_steps, outcome_of
 from .aspect_results import AspectResult, aspect_results
 from .certificates.certificate import Certificate
 from .certificates.threshold_check import ThresholdCheck
+from .changed_verdicts import Changes, changes_of
+from .claims import Claim, claims_of
 from .cost_account import TotalCost, cost_per_verdict
 from .looks import Look, Looks
 from .objective import DEFAULTS, OBJECTIVES, TEXTS, Objective, paired_tests, title_of
+from .recipe import Estimate
+from .silent_criteria import silent_aspects, silent_criteria
 
-Outcome = Literal["improved", "worse", "inconclusive"]
 UNCOMPILED, COMPILED = "uncompiled", "compiled"
+MAJORITY = "majority"
+UNTUNED = "without fine-tuning"  # what the searches had where a trained model answers the compiled judge
 RECORDED = ("agreement", "correlation")  # the sections of an evaluation that a training record holds
 
 
 class JudgeOnTest(Record):
-    """One judge on the test part."""
+    """One judge on labels that it has not learnt from."""
 
     name: str = Field(description="`uncompiled`, `compiled`, the steps between them, or the name of a baseline")
-    evaluation: Evaluation = Field(description="of its verdicts on the test part")
+    evaluation: Evaluation = Field(description="of its verdicts on the labels of the result")
     calls: float = Field(description="mean LM calls of a verdict, including those that the cache answered")
     tokens: float | None = Field(description="mean tokens of a verdict; None if the cache answered every call")
 
@@ -37,6 +50,9 @@ class JudgeOnTest(Record):
 class Result(Record):
     """The test of a compiled judge against the uncompiled judge and the baselines."""
 
+    estimate: Estimate = Field(
+        default="split", description="split: on the test part; cross-fitted: on all labels, each out of fold"
+    )
     objective: str = Field(description="name of the objective that was optimised")
     n: int = Field(description="labelled test cases that both judges of a comparison scored, at most")
     judges: tuple[JudgeOnTest, ...] = Field(description="`uncompiled` and `compiled` are always among them")
@@ -44,10 +60,23 @@ class Result(Record):
         description="the compiled judge against each other judge; p-values are adjusted for all tests (Holm)"
     )
     outcome: Outcome = Field(
-        description="compiled against uncompiled on the objective: significant at 5 % or not, by the p-value that is "
-        "adjusted for earlier tests of the same cases"
+        description="worse where verdicts or certainty got worse, or a baseline is better; improved where verdicts, "
+        "certainty or selective use are better, significant at 5 % by adjusted p-values; else inconclusive"
     )
-    summary: str = Field(description="the outcome in one sentence")
+    summary: str = Field(description="the objective, compiled against uncompiled, in one sentence")
+    headline: str = Field(default="", description="what improved, what did not and what cannot have; empty: not known")
+    faults: tuple[str, ...] = Field(default=(), description="what is wrong with the judge, before any gain")
+    claims: tuple[Claim, ...] = Field(
+        default=(), description="verdicts, certainty, selective use and cost, each with its test"
+    )
+    next_steps: tuple[str, ...] = Field(default=(), description="what to do next; the first matters most")
+    beside: tuple[Claim, ...] = Field(
+        default=(), description="the claims by the verdicts of all labels, out of fold, where the test part decides"
+    )
+    beside_n: int = Field(default=0, description="labelled cases of these")
+    changes: Changes | None = Field(
+        default=None, description="how many verdicts became right or wrong; None in folders of earlier versions"
+    )
     threshold_check: ThresholdCheck | None = Field(
         default=None, description="the certified threshold on the test part; None without a threshold"
     )
@@ -62,8 +91,12 @@ class Result(Record):
     @property
     def decisive_test(self) -> PairedTest | None:
         """The test of the objective, compiled against uncompiled, that decides the outcome; None if undefined."""
-        comparison = next(comparison for comparison in self.comparisons if comparison.second == UNCOMPILED)
-        return _test_named(comparison, self.objective)
+        return self.test_against(UNCOMPILED)
+
+    def test_against(self, name: str) -> PairedTest | None:
+        """The test of the objective, compiled against another judge; None without that judge, or if undefined."""
+        comparison = next((comparison for comparison in self.comparisons if comparison.second == name), None)
+        return None if comparison is None else _test_named(comparison, self.objective)
 
     @property
     def withdrawal(self) -> str:
@@ -99,15 +132,19 @@ def compare_on_test(
     seed: int,
     identity: Mapping[str, Any],
     count_looks: Callable[[], Looks] | None = None,
+    final: Sequence[Judged] | None = None,
+    order: Mapping[str, float] | None = None,
 ) -> Result:
-    """Evaluate and compare judges on the test part.
+    """Evaluate and compare judges on labels that they have not learnt from.
 
     Args:
-        runs: name -> verdicts of the test part; `uncompiled` and `compiled` are among them.
+        runs: name -> verdicts of these cases; `uncompiled` and `compiled` are among them.
         baselines: verdicts of cheap reference judges, in the same format as `runs`. The summary names each baseline
             that the compiled judge does not significantly beat. Baselines outside `runs` are compared but not listed.
         identity: of the run signatures; the name of each judge is added to its `judge`.
         count_looks: notes this test, once there is a p-value, and counts the earlier tests of the same cases.
+        final: of a cross-fitted estimate: the verdicts of the judge that is delivered, on the same cases; see `claims`.
+        order: of such an estimate: what ranks its verdicts; see there.
     """
     arrays = {name: run_arrays(verdicts) for name, verdicts in runs.items()}
     judges = tuple(
@@ -123,23 +160,90 @@ def compare_on_test(
     comparisons = compare([(COMPILED, others.pop(COMPILED)), *others.items()], seed, more=paired_tests(objective))
     looks = count_looks() if count_looks and _has_p_value(comparisons, objective) else None
     comparisons = _adjusted(comparisons, looks)
-    outcome, summary = _outcome(comparisons, objective, looks)
     evaluations = {judge.name: judge.evaluation for judge in judges}
     before, after = ((arrays[name], evaluations[name]) for name in (UNCOMPILED, COMPILED))
     decisive = next(comparison for comparison in comparisons if comparison.second == UNCOMPILED)
+    claims = claims_of(
+        runs[COMPILED], runs[UNCOMPILED], objective, decisive, final=final, order=order, seed=seed,
+        look=looks.number if looks else 1,
+    )  # fmt: skip
+    against = _against(comparisons, baselines, objective)
+    faults = faults_of(runs[COMPILED], runs[UNCOMPILED], against)
     unbeaten = [_unbeaten(comparison, objective) for comparison in comparisons if comparison.second in baselines]
+    summary = _summary(comparisons, objective, looks)
     if any(unbeaten):
         summary += f"; not shown to be better than {', '.join(filter(None, unbeaten))}"
+    aspects = aspect_results(objective, before, after, decisive, seed=seed)
+    silent = (*silent_aspects(aspects), *silent_criteria(runs[UNCOMPILED]))
+    chance = next((test for name, test, _ in against if name == MAJORITY), None)
     return Result(
+        estimate="split" if final is None else "cross-fitted",
         objective=objective.name,
         n=max((comparison.cases for comparison in comparisons), default=0),
         judges=judges,
         comparisons=comparisons,
-        outcome=outcome,
+        outcome=outcome_of(claims, faults),
         summary=summary,
+        headline=headline_of(claims, after[1]),
+        faults=faults,
+        claims=claims,
+        next_steps=next_steps(claims, faults, chance, silent=silent),
         looks=looks,
-        aspects=aspect_results(objective, before, after, decisive, seed=seed),
+        aspects=aspects,
+        changes=changes_of(runs[COMPILED], runs[UNCOMPILED])[0],
     )
+
+
+def claims_on_all(
+    compiled: Sequence[Judged],
+    uncompiled: Sequence[Judged],
+    objective: Objective,
+    *,
+    order: Mapping[str, float],
+    final: Sequence[Judged],
+    seed: int,
+) -> tuple[Claim, ...]:
+    """The claims of all labelled cases out of fold, beside those of a test part."""
+    arrays = [(COMPILED, run_arrays(compiled)), (UNCOMPILED, run_arrays(uncompiled))]
+    (comparison,) = compare(arrays, seed, more=paired_tests(objective))
+    return claims_of(compiled, uncompiled, objective, comparison, final=final, order=order, seed=seed)
+
+
+def _against(
+    comparisons: Sequence[RunComparison], baselines: Mapping[str, Sequence[Judged]], objective: Objective
+) -> list[tuple[str, PairedTest, float]]:
+    """Name, test and p-value of each baseline, adjusted for the number of baselines.
+
+    By the objective; where it is of probabilities, which not every baseline has, by accuracy or correlation. A positive
+    difference is in the judge's favour.
+    """
+    if objective.uses_probabilities:
+        objective = OBJECTIVES.find(DEFAULTS["texts" if objective.kinds == TEXTS else "pairs"])
+    tests = [
+        (comparison.second, test if objective.greater_is_better else _turned(test))
+        for comparison in comparisons
+        if comparison.second in baselines and (test := _test_named(comparison, objective.name)) is not None
+    ]
+    p_values = holm([np.nan if test.p is None else test.p for _, test in tests])
+    return [(name, test, float(p)) for (name, test), p in zip(tests, p_values, strict=True)]
+
+
+def _turned(test: PairedTest) -> PairedTest:
+    """The test of the baseline less the compiled judge, of a measure of which less is better."""
+    value, low, high = (
+        None if number is None else -number
+        for number in (test.difference.value, test.difference.high, test.difference.low)
+    )
+    difference = test.difference.model_copy(update={"value": value, "low": low, "high": high})
+    return test.model_copy(update={"name": f"{test.name} saved", "difference": difference})
+
+
+def free_verdicts(judge: Judge, part: Sequence[Case]) -> dict[str, Sequence[Judged]]:
+    """The verdicts of a judge without a model, by its name; empty if it cannot judge such cases."""
+    try:
+        return {judge.name: [Judged.of(case, judge(case)) for case in part]}
+    except DeclarationError:
+        return {}
 
 
 def _has_p_value(comparisons: Sequence[RunComparison], objective: Objective) -> bool:
@@ -168,13 +272,11 @@ def _decisive(comparisons: Sequence[RunComparison], objective: Objective) -> Pai
     return _test_named(comparison, objective.name)
 
 
-def _outcome(comparisons: Sequence[RunComparison], objective: Objective, looks: Looks | None) -> tuple[Outcome, str]:
-    """The outcome of the decisive test and its summary."""
+def _summary(comparisons: Sequence[RunComparison], objective: Objective, looks: Looks | None) -> str:
+    """The decisive test in a sentence."""
     test = _decisive(comparisons, objective)
     if test is None or test.p is None or test.p_looks is None or test.difference.value is None:
-        return "inconclusive", (
-            f"the test part is too small: on too few labelled cases {objective.title} is defined for both judges"
-        )
+        return f"the labels are too few: on too few of them {objective.title} is defined for both judges"
     difference = test.difference
     interval = (
         "" if difference.low is None or difference.high is None else f" [{difference.low:+.3f}, {difference.high:+.3f}]"
@@ -185,9 +287,9 @@ def _outcome(comparisons: Sequence[RunComparison], objective: Objective, looks: 
     )
     if looks is not None and looks.number > 1:
         summary += f"; {looks.sentence}, adjusted p = {test.p_looks:.3g}"
-    if test.p_looks <= ALPHA and difference.value:
-        return ("improved" if objective.gain(test) > 0 else "worse"), summary
-    return "inconclusive", f"{summary}: no significant difference ({test.note})"
+    return (
+        summary if test.p_looks <= ALPHA and difference.value else f"{summary}: no significant difference ({test.note})"
+    )
 
 
 def _test_named(comparison: RunComparison, name: str) -> PairedTest | None:
@@ -239,7 +341,12 @@ def training_record(
         "after": accuracy_record(result.compiled.evaluation),
         "objective": result.objective,
         "outcome": result.outcome,
+        "headline": result.headline,
+        "faults": list(result.faults),
         "summary": result.summary,
+        "estimate": result.estimate,
+        "claims": [claim.model_dump(mode="json") for claim in result.claims],
+        "next_steps": list(result.next_steps),
         **record,
         "test": {judge.name: _recorded_measures(judge) for judge in result.judges},
         **({"aspects": [aspect.model_dump(mode="json") for aspect in result.aspects]} if result.aspects else {}),

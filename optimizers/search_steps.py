@@ -23,6 +23,7 @@ from .recipe import Recipe
 from .structure.pareto import StructureTrial
 from .structure.search import search
 from .structure.space import Space, Values, space_of, with_settings
+from .structure.study import check_optuna
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,7 @@ class SearchSteps:
                     objective=self.objective.name,
                     folder=self.checkpoints.folder,
                     run_judge=measured,
-                    trials=self.recipe.trials,
+                    trials=self.recipe.trials or 0,
                     seed=self.recipe.seed,
                     fit_head=self.recipe.head,
                     prefer=self.recipe.prefer,
@@ -228,14 +229,20 @@ class SearchSteps:
         return (others + self.baselines) * test + price * (test + certify + again)
 
 
-def searched_space(recipe: Recipe, judge: Judge) -> Values | None:
+def searched_space(recipe: Recipe, judge: Judge, cases: Sequence[Case]) -> Values | None:
     """The space of the structure search; None if the recipe leaves it out, or the judge has nothing to search.
 
     Raises:
-        DeclarationError: a name or a value that the judge cannot take.
+        DeclarationError: a name or a value that the judge cannot take; or Optuna is not installed.
     """
-    space = recipe.space or space_of(judge)
-    return space if recipe.trials and Space.of(judge, space).values else None
+    space: Values = recipe.space or space_of(judge)
+    if not any(case.is_pair for case in cases):
+        idle = {name for name, hparam in judge.hparams().items() if hparam.of_pairs}
+        space = {name: values for name, values in space.items() if name not in idle}
+    if not recipe.trials or not Space.of(judge, space).values:
+        return None
+    check_optuna()
+    return space
 
 
 def check_prompts(recipe: Recipe, judge: Judge, objective: Objective, workers: int) -> None:

@@ -11,11 +11,15 @@ from pydantic import Field
 
 from ..data import Case
 from ..data.case import Record
+from ..data.counting import groups_text
 from ..data.joined_groups import join_groups
 from ..data.split import split
+from ..errors import DeclarationError
 from .checkpoints import GROUPS, SPLIT, Checkpoints
+from .head.fit import LEAST_GROUPS
 
 Parts = dict[str, list[Case]]
+ALL = "all"  # the one part of a compilation whose labels are all learnt from and measured, out of fold
 
 
 class GroupsFile(Record):
@@ -27,9 +31,13 @@ class GroupsFile(Record):
 
 
 def split_step(
-    cases: Sequence[Case], proportions: Mapping[str, float], seed: int, checkpoints: Checkpoints
+    cases: Sequence[Case], proportions: Mapping[str, float] | None, seed: int, checkpoints: Checkpoints
 ) -> tuple[Parts, str]:
-    """The cases of each part, with their joined groups, and a line about both."""
+    """The cases of each part, with their joined groups, and a line about both.
+
+    Args:
+        proportions: of the parts; None: all cases are in one. A folder that was split goes on with its parts.
+    """
     groups = _joined(cases, checkpoints)
     cases = [
         case.model_copy(update={"group": groups.joined[case.id]}) if case.id in groups.joined else case
@@ -37,6 +45,13 @@ def split_step(
     ]
 
     def ids_by_part() -> dict[str, Any]:
+        if proportions is None:
+            if (groups := len({case.split_key for case in cases})) < LEAST_GROUPS:
+                raise DeclarationError(
+                    f"compile: {groups_text(groups)} cannot fill {LEAST_GROUPS} folds. Give cases of more groups, or "
+                    "leave out the field group where cases are independent."
+                )
+            return {ALL: [case.id for case in cases]}
         parts = split(cases, parts=proportions, seed=seed, join=False)
         return {name: [case.id for case in part] for name, part in parts.items()}
 
@@ -44,10 +59,12 @@ def split_step(
     content = checkpoints.once(SPLIT, ids_by_part)
     with checkpoints.reading(SPLIT):
         parts = {name: [by_id[case_id] for case_id in ids] for name, ids in content.items()}
-        missing = {"train", "select", "test"} - parts.keys()
+        missing = set() if set(parts) == {ALL} else {"train", "select", "test"} - parts.keys()
         if missing:
             raise LookupError(min(missing))
     sizes = ", ".join(f"{name} {len(part)}" for name, part in parts.items())
+    if ALL in parts:
+        sizes = f"none: all {len(cases):,} labels are learnt from, and each is judged out of fold"
     return parts, "; ".join(filter(None, [sizes, groups.summary]))
 
 

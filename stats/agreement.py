@@ -7,6 +7,7 @@ defined on a table.
     kappa       agreement above that of two independent sides with the same margins; weighted by how far apart two
                 labels stand (Cohen 1960, 1968)
     MCC         the correlation of two labellings, R_K for more than two labels (Gorodkin 2004, equation 8)
+    balanced accuracy   the mean recall of the labels (Brodersen et al. 2010)
     F1          the harmonic mean of precision and recall of one label; macro: the mean over labels
     alpha       1 - observed / expected disagreement, for any number of raters and missing ratings (Krippendorff 2011,
                 "Computing Krippendorff's alpha-reliability")
@@ -96,6 +97,13 @@ def recall(table: NDArray[Any]) -> Numbers:
     """Of the cases that people give each label, the share that the judge does too, shape (..., k); NaN for none."""
     table = _tables(table)
     return ratio(_diagonal(table), table.sum(-1))
+
+
+def balanced_accuracy(table: NDArray[Any]) -> Numbers:
+    """The mean recall of the labels that people use, in [0, 1]; NaN for an empty table."""
+    recalls = recall(table)
+    used = ~np.isnan(recalls)
+    return ratio(np.where(used, recalls, 0.0).sum(-1), used.sum(-1))
 
 
 def f1(table: NDArray[Any]) -> Numbers:

@@ -49,21 +49,23 @@ def _accuracies(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
 
 @register(
     "agreement",
-    "agreement",
+    "both-orders accuracy",
     "consistency",
-    "agreement without ties",
+    "both-orders accuracy without ties",
     "consistency without ties",
     "mean of orders",
     "order a, b",
     "order b, a",
 )
 def order_agreement(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
-    """Agreement and consistency of both orders of a pair, over all cases and over those that people do not call a tie
+    """Accuracy and consistency of both orders of a pair, over all cases and over those that people do not call a tie
     (Fennec, arXiv 2405.12163, sections 4.1 and 5)."""
     both = run.labelled
     if (answered := both.consistent >= 0).any():
         description = "both orders, each by itself, name the human winner"
-        yield proportion_measure("agreement", both.both_orders_correct[answered], both.group[answered], description)
+        yield proportion_measure(
+            "both-orders accuracy", both.both_orders_correct[answered], both.group[answered], description
+        )
     if (answered := run.consistent >= 0).any():
         description = "both orders, each by itself, name the same winner"
         yield proportion_measure("consistency", run.consistent[answered] == 1, run.group[answered], description)
@@ -80,12 +82,12 @@ def order_agreement(run: RunArrays, options: MetricOptions) -> Iterator[Measure]
 
 
 def _without_ties(both: RunArrays) -> Iterator[Measure]:
-    """Agreement and consistency over the cases that people do not call a tie, where they call some a tie."""
+    """Both-orders accuracy and consistency over the cases that people do not call a tie, where they call some a tie."""
     untied = (both.human != PAIR.index("tie")) & (both.consistent >= 0)
     if not both.is_of_pairs or not untied.any() or (both.human != PAIR.index("tie")).all():
         return
     description, groups = "over the cases that people do not call a tie", both.group[untied]
-    yield proportion_measure("agreement without ties", both.both_orders_correct[untied], groups, description)
+    yield proportion_measure("both-orders accuracy without ties", both.both_orders_correct[untied], groups, description)
     yield proportion_measure("consistency without ties", both.consistent[untied] == 1, groups, description)
 
 
@@ -109,7 +111,7 @@ def _of_tables(both: RunArrays, answers: int, seed: int) -> Iterator[Measure]:
     """The measures of confusion tables, of so many answers a case."""
 
     def measured(name: str, statistic: Statistic, part: RunArrays, description: str, **other: Any) -> Measure:
-        scale = np.argsort(A_TIE_B) if part.labels == PAIR else np.arange(len(part.labels))
+        scale = np.argsort(A_TIE_B) if part.is_of_pairs and part.labels == PAIR else np.arange(len(part.labels))
         human, judge, k = scale[part.human], scale[part.judge], len(part.labels)
         estimate = bootstrap_table(statistic, human, judge, k, part.group, seed=seed, **other)
         return to_measure(name, estimate, description)
@@ -119,7 +121,7 @@ def _of_tables(both: RunArrays, answers: int, seed: int) -> Iterator[Measure]:
     yield measured("alpha", lambda table: tables.alpha(table / answers), both, description)
     yield measured("MCC", tables.mcc, both, "Matthews' correlation of judge and label")
     letters = replace(both.pairs, labels=PAIR)
-    if both.labels in (PAIR, (*PAIR, NO_ANSWER)) and (letters.human == 2).any():
+    if both.is_of_pairs and both.labels in (PAIR, (*PAIR, NO_ANSWER)) and (letters.human == 2).any():
         description = "linear weights: a tie is half as wrong as the other side"
         weighted = measured("weighted kappa", lambda table: tables.kappa(table, "linear"), letters, description)
         note = "without verdicts that have no answer" if letters.n < both.n else ""

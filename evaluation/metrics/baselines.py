@@ -62,9 +62,9 @@ def _has_both_orders(both: RunArrays) -> bool:
 
 
 def has_positions(both: RunArrays) -> bool:
-    """Whether the labels of these labelled verdicts are only places: no tie among them, and the sides of the pairs are
-    not two systems, each always on its side."""
-    if "tie" in {both.labels[code] for code in set(both.human.tolist())}:
+    """Whether the labels of these labelled verdicts are only places: no categories, no tie among them, and the sides of
+    the pairs are not two systems, each always on its side."""
+    if both.of_categories or "tie" in {both.labels[code] for code in set(both.human.tolist())}:
         return False
     sides = {tuple(pair) for pair in both.system.tolist()}
     side = next(iter(sides), ())

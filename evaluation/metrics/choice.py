@@ -35,7 +35,7 @@ def choice_ranks(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     width = run.candidate_scores.shape[1]
     questions = (answer >= 0) & (answer < width)
     questions[questions] = ~np.isnan(run.candidate_scores[questions, answer[questions]])
-    if not questions.any():
+    if run.of_categories or not questions.any():
         return
     scores, answer, groups = run.candidate_scores[questions], answer[questions], run.group[questions]
     right = np.arange(width) == answer[:, None]

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from ...data.case import Record
 from ...data.counting import ordinal
@@ -150,10 +150,10 @@ class RiskCertificate(CertificateRecord):
             f"fails with a probability of up to {chance}, so do not choose the loosest."
         )
 
-    def _refused(self, stopped: TestedPoint) -> str:
+    def _refused(self, stopped: TestedPoint, verdicts: str = "") -> str:
         have = "have accepted verdicts" if self._weighed else "are accepted"
         sentence = (
-            f"No threshold can be certified to disagree with people {self._promise}: of "
+            f"No threshold{verdicts} can be certified to disagree with people {self._promise}: of "
             f"{counted(self.n, self.cases, self.weighting)} {stopped.accepted:,} {have} where the test starts"
         )
         if not stopped.accepted:
@@ -202,11 +202,35 @@ class Certificate(RiskCertificate):
         description="every threshold at which a count changes, the strictest first, tested or not"
     )
 
+    said: str | None = Field(default=None, description="the category that these verdicts name; None: any answer")
+    of_answers: tuple["Certificate", ...] = Field(
+        default=(),
+        description="where texts have two categories: a certificate of the verdicts that name each, by themselves",
+    )
+
+    @property
+    def accepts_any(self) -> bool:
+        """Whether there is a threshold, of all verdicts or of those that name a category."""
+        return any(certificate.threshold is not None for certificate in (self, *self.of_answers))
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """The fields; of other labels than two categories as before there were any."""
+        fields: dict[str, Any] = serialize(self)
+        return {name: value for name, value in fields.items() if value or name not in ("said", "of_answers")}
+
     def summary(self) -> str:
-        """The sentence that a user reads."""
+        """The sentences that a user reads."""
+        if not self.of_answers:
+            return self._sentence()
+        sentences = " ".join(certificate.summary() for certificate in self.of_answers)
+        return f"{self._sentence()} Of each category by itself: {sentences}"
+
+    def _sentence(self) -> str:
+        said = f" {self.said!r}" if self.said else ""
         if self.threshold is None and self.stopped is not None:
-            return self._refused(self.stopped) + self._folds
-        return self._granted(f"Verdicts of certainty {self.threshold:g} or more") + self._folds
+            return self._refused(self.stopped, f" of verdicts{said}" if said else "") + self._folds
+        return self._granted(f"Verdicts{said} of certainty {self.threshold:g} or more") + self._folds
 
     @property
     def _folds(self) -> str:

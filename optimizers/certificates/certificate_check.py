@@ -129,7 +129,7 @@ def check_certificate(
     """
     rows = {
         verdict.case_id: CheckedCase(
-            verdict.group_name, verdict.winner == verdict.human_winner, accepts(certificate, verdict)
+            verdict.group_name, verdict.answer == verdict.human_answer, accepts(certificate, verdict)
         )
         for verdict in verdicts
     }

@@ -44,6 +44,7 @@ __all__ = [
     "Certificate",
     "ThresholdCheck",
     "certify",
+    "certify_answer",
     "certify_cascade",
     "check",
     "check_cascade",
@@ -150,7 +151,30 @@ def judge_evidence(verdicts: Sequence[Judged]) -> tuple[list[float], list[bool]]
     certainties = [
         math.nan if judged.status != "scored" or judged.certainty is None else judged.certainty for judged in verdicts
     ]
-    return certainties, [judged.winner == judged.human_winner for judged in verdicts]
+    return certainties, [judged.answer == judged.human_answer for judged in verdicts]
+
+
+def certify_answer(
+    verdicts: Sequence[Judged], answer: str, *, risk: float, delta: float, groups: Groups
+) -> Certificate | None:
+    """The certificate of the verdicts that name a category: of what a judge passes, at most `risk` is bad.
+
+    Other verdicts are never accepted, whatever their certainty; they count among the cases. Each certificate holds at
+    1 - delta by itself. None where no verdict names the category with a certainty.
+
+    Args:
+        verdicts: one a case, of the judge that is certified.
+        answer: the category.
+        risk, delta, groups: as in `certify`.
+
+    Raises:
+        DeclarationError: as `certify`.
+    """
+    certainty, correct = judge_evidence(verdicts)
+    named = [value if judged.answer == answer else math.nan for value, judged in zip(certainty, verdicts, strict=True)]
+    if all(map(math.isnan, named)):
+        return None
+    return certify(named, correct, risk=risk, delta=delta, groups=groups).model_copy(update={"said": answer})
 
 
 def check(

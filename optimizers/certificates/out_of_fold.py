@@ -19,7 +19,7 @@ Where it starts. The first share that accepts a tenth of the cases and so many g
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...data import Case, Judged, Verdict
 from ...errors import DataError
+from ...judging.block_base import Vectors
 from ...judging.heads import Head
 from ...stats.resampling import Groups
 from ..head.fit import HeadFit
@@ -100,10 +101,33 @@ def out_of_fold(
     if np.isnan(certainty).all():
         return None
     correct = [
-        Judged.of(case, verdict).winner == Judged.of(case, verdict).human_winner
+        Judged.of(case, verdict).answer == Judged.of(case, verdict).human_answer
         for case, verdict in zip(cases, judged, strict=True)
     ]
     return OutOfFold(len(learn), share, correct, certainty, [case.split_key for case in cases])
+
+
+def ranked_out_of_fold(
+    cases: Sequence[Case],
+    verdicts: Sequence[Verdict],
+    without: Sequence[Head],
+    vectors: Sequence[Mapping[str, Vectors]] | None = None,
+) -> dict[str, float]:
+    """By case id, how sure its head is of it among all cases, in [0, 1], higher the surer; without cases that have no
+    certainty. Ranks of several heads are on one scale, certainties are not.
+
+    Args:
+        cases, verdicts: n, of the judge without a head.
+        without: (n,) the head that was fitted without the case.
+        vectors: of each case, for heads that weigh measured evidence.
+    """
+    read: Sequence[Mapping[str, Vectors] | None] = vectors or [None] * len(cases)
+    share = {
+        key: shares([_certainty(head(*row)) for row in zip(cases, verdicts, read, strict=True)])
+        for key, head in {id(head): head for head in without}.items()
+    }
+    ranks = [1 - float(share[id(head)][place]) for place, head in enumerate(without)]
+    return {case.id: rank for case, rank in zip(cases, ranks, strict=True) if not math.isnan(rank)}
 
 
 def judged_out_of_fold(

@@ -176,13 +176,13 @@ def _disagreement(case: Case, verdict: Verdict) -> float:
         return abs(verdict.scores[0] - case.label.values[0]) / (case.label.hi - case.label.lo)
     if not verdict.distribution or case.label is None:
         return 0.0
-    return 1 - verdict.distribution.get(str(case.label.winner), 0.0)
+    return 1 - verdict.distribution.get(str(case.label.answer), 0.0)
 
 
 def _is_labelled(case: Case) -> bool:
     if len(case.candidates) == 1:
         return isinstance(case.label, Scores)
-    return case.label is not None and case.label.winner is not None
+    return case.label is not None and case.label.answer is not None
 
 
 def _answers(rows: Sequence[tuple[Case, Judged]]) -> Answers:

@@ -103,7 +103,7 @@ def block_fits(
 
     Args:
         cases: all of one kind.
-        task: their evidence as `fit` reads it: with `proportions`, or for texts `y`, `weight` and `aspect`.
+        task: their evidence as `fit` reads it: with `proportions`, or for single texts `y`, `weight` and `aspect`.
         fold: (n,).
         sources: by name.
         vectors: one mapping a case, (candidates, width) by name of the source.
@@ -152,8 +152,8 @@ def _probe_task(task: Any, vectors: Floats, exists: Flags) -> ProbeTask:
 
 
 def _by_candidate(task: Any) -> list[list[float]]:
-    """For each case a number a candidate: the proportion of people that choose it, or a text's score."""
-    if not hasattr(task, "proportions"):
+    """For each case a number a candidate: the proportion of people that choose it, or `y` of a text."""
+    if hasattr(task, "y"):
         scores: list[list[float]] = task.y[:, None].tolist()
         return scores
     shares = task.proportions

@@ -1,10 +1,11 @@
 """Fit a head to labelled verdicts, without an LM call; thousands of fits take seconds.
 
 Every candidate is fitted on all folds but one and measured on that fold; folds take whole groups (a person, a prompt).
-The candidate with the lowest loss over all folds is then fitted to all cases. Breiman's rule, the simplest candidate
-within one standard error of the best, was tried in simulated worlds of 60 to 400 labels: on new cases it lost 0.015 to
-0.05 nats wherever the judge knew something, and gained up to 0.028 where 60 labels met a judge near chance. The
-penalties already restrain rich candidates.
+The candidate with the lowest loss over all folds is then fitted to all cases; a candidate that weighs measured
+evidence only if that predicts the labels by itself (`screening`). Breiman's rule, the simplest candidate within one
+standard error of the best, was tried in simulated worlds of 60 to 400 labels: on new cases it lost 0.015 to 0.05 nats
+wherever the judge knew something, and gained up to 0.028 where 60 labels met a judge near chance. The penalties already
+restrain rich candidates.
 
 A penalty shrinks margins, and a head fitted to votes is less certain than the majority is. So the chosen head is
 calibrated on margins out of fold: those of heads that were fitted without the fold (Platt 1999, section 2.3).
@@ -25,19 +26,22 @@ from pydantic import Field
 from threadpoolctl import threadpool_limits
 
 from ...data import Case, Scores, Verdict
-from ...data.case import Record
+from ...data.case import CaseKind, Record
 from ...data.split import split
 from ...errors import DeclarationError
 from ...evidence.source_spec import SourceSpec
 from ...judging.block_base import Vectors
-from ...judging.heads import Head
+from ...judging.heads import CategoryHead, Head
+from ..error_costs import costs_of_head
 from .block_fits import block_fits, with_distances
+from .category_logit import CategoryEvidence
 from .conditional_logit import ChoiceEvidence
 from .cross_fits import CrossFits
 from .head_labels import HeadLabels
 from .ordered_logit import PairEvidence
 from .probe import LEAST_FOLDS
 from .score_regression import TextEvidence
+from .screening import standard_error
 from .stacking import StackedEvidence
 from .worth import EvidenceWorth, worth
 
@@ -85,7 +89,10 @@ class HeadFit:
     worth: tuple[EvidenceWorth, ...] = ()
 
 
-TASKS: Mapping[str, Any] = {"pair": PairEvidence, "score": TextEvidence, "choice": ChoiceEvidence}
+TASKS: Mapping[str, Any] = {
+    "pair": PairEvidence, "score": TextEvidence, "choice": ChoiceEvidence, "category": CategoryEvidence,
+}  # fmt: skip
+KINDS: Mapping[CaseKind, str] = {"pairs": "pair", "texts": "score", "choices": "choice", "categories": "category"}
 
 
 def fit(
@@ -98,8 +105,10 @@ def fit(
     sources: Mapping[str, SourceSpec] | None = None,
     vectors: Sequence[Mapping[str, Vectors]] | None = None,
     neighbours: bool = False,
+    costs: Mapping[str, float] | None = None,
 ) -> HeadFit:
-    """The head with the lowest cross-fitted loss on the labelled cases, whatever their order.
+    """The head with the lowest cross-fitted loss on the labelled cases, whatever their order; see `screening` for
+    which measured evidence it may weigh.
 
     Args:
         cases: labelled or not; a head is fitted to those with a label and a scored verdict. Folds take their groups as
@@ -113,6 +122,7 @@ def fit(
             those of unscored verdicts are not looked at. With fewer than 4 groups there are no blocks.
         neighbours: offer votes of the nearest cases too, beside a probe of each source. On PandaLM they vote as well as
             the probe, but say the same: with both to choose from, the nested loss was .01 higher on three splits.
+        costs: of an error, by the category that people give; a head of categories names that of the least cost.
 
     Raises:
         TooFewVerdicts: fewer than 20 labelled verdicts, or than 3 groups.
@@ -120,7 +130,7 @@ def fit(
     """
     # On busy cores the threads of a product wait for each other: 20 times as long was measured on two.
     with threadpool_limits(1 if sources else None, user_api="blas"):
-        return _fit(cases, verdicts, seed, folds, length, sources or {}, vectors, neighbours)
+        return _fit(cases, verdicts, seed, folds, length, sources or {}, vectors, neighbours, costs or {})
 
 
 def _fit(
@@ -132,6 +142,7 @@ def _fit(
     sources: Mapping[str, SourceSpec],
     vectors: Sequence[Mapping[str, Vectors]] | None,
     neighbours: bool,
+    costs: Mapping[str, float],
 ) -> HeadFit:
     kind, usable = _labelled(cases, verdicts)
     labelled, judged = [cases[index] for index in usable], [verdicts[index] for index in usable]
@@ -140,22 +151,22 @@ def _fit(
     def make_task(seen: Sequence[Verdict], like: Any) -> Any:
         return TASKS[kind](labelled, seen, length=length, like=like)
 
-    blocks = []
-    if sources and vectors is not None and fold.max() + 1 >= LEAST_FOLDS:
+    blocks, answers = [], make_task(judged, None)
+    if sources and vectors is not None and answers.reads_vectors and fold.max() + 1 >= LEAST_FOLDS:
         read = [vectors[index] for index in usable]
-        blocks = block_fits(labelled, make_task(judged, None), fold, sources, read, neighbours=neighbours)
+        blocks = block_fits(labelled, answers, fold, sources, read, neighbours=neighbours)
         judged = [with_distances(verdict, sources, row) for verdict, row in zip(judged, read, strict=True)]
     stacked = StackedEvidence(make_task, labelled, judged, blocks)
-    fits = CrossFits(stacked, fold)
-    head = fits.head(fits.best, frozenset())
-    by_fold = [fits.head(plan, frozenset({k})) for k, plan in enumerate(fits.inner())]
+    groups = np.unique([case.split_key for case in labelled], return_inverse=True)[1]
+    fits = CrossFits(stacked, fold, groups)
+    head = _priced(fits.head(fits.best, frozenset()), costs)
+    by_fold = [_priced(fits.head(plan, frozenset({k})), costs) for k, plan in enumerate(fits.inner())]
     by_row = {index: by_fold[k] for index, k in zip(usable, fold.tolist(), strict=True)}
     without = tuple(by_row.get(index, head) for index in range(len(cases)))
     crossfitted = tuple(
         unseen(case, verdict, None if vectors is None else vectors[place])
         for place, (unseen, case, verdict) in enumerate(zip(without, cases, verdicts, strict=True))
     )
-    groups = [case.split_key for case in labelled]
     targets = stacked.answers.targets
     soft = {"soft": targets.soft, "against": targets.against} if targets else {}
     return HeadFit(
@@ -166,6 +177,18 @@ def _fit(
         HeadLabels(n=len(usable), **soft),
         _worth(fits, groups),
     )
+
+
+def _priced(head: Head, costs: Mapping[str, float]) -> Head:
+    """The head that weighs these costs of errors.
+
+    Raises:
+        DeclarationError: costs of what it does not name.
+    """
+    if not costs:
+        return head
+    names = head.categories if isinstance(head, CategoryHead) else ()
+    return head.model_copy(update={"costs": costs_of_head(costs, names)})
 
 
 def _labelled(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> tuple[str, list[int]]:
@@ -188,12 +211,12 @@ def _labelled(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> tuple[str, 
 
 def _kind(case: Case) -> str | None:
     """The kind of head that the case's label can train; None without a label."""
-    if len(case.candidates) == 1:
-        return "score" if isinstance(case.label, Scores) else None
-    voted = any(vote.winner is not None for vote in case.votes)
-    if not voted and (case.label is None or case.label.winner is None):
+    if case.kind == "texts":
+        return KINDS[case.kind] if isinstance(case.label, Scores) else None
+    voted = any(vote.answer is not None for vote in case.votes)
+    if not voted and (case.label is None or case.label.answer is None):
         return None
-    return "pair" if case.is_pair else "choice"
+    return KINDS[case.kind]
 
 
 def _folds(cases: Sequence[Case], folds: int, seed: int) -> Rows:
@@ -210,13 +233,12 @@ def _folds(cases: Sequence[Case], folds: int, seed: int) -> Rows:
     return np.array([fold[case.split_key] for case in cases], dtype=np.int64)
 
 
-def _table(fits: CrossFits, groups: Sequence[str]) -> tuple[HeadCandidate, ...]:
-    codes = np.unique(groups, return_inverse=True)[1]
+def _table(fits: CrossFits, groups: Rows) -> tuple[HeadCandidate, ...]:
     table = [
         HeadCandidate(
             name=str(plan),
             loss=float(row.mean()),
-            standard_error=_standard_error(row, codes),
+            standard_error=standard_error(row, groups),
             chosen=number == fits.best,
         )
         for number, (plan, row) in enumerate(zip(fits.plans, fits.losses, strict=True))
@@ -224,19 +246,20 @@ def _table(fits: CrossFits, groups: Sequence[str]) -> tuple[HeadCandidate, ...]:
     return tuple(sorted(table, key=lambda candidate: candidate.loss))
 
 
-def _worth(fits: CrossFits, groups: Sequence[str]) -> tuple[EvidenceWorth, ...]:
-    """The worth of each source: all candidates that weigh evidence of it against all that do not."""
+def _worth(fits: CrossFits, groups: Rows) -> tuple[EvidenceWorth, ...]:
+    """The worth of each source: all candidates that weigh evidence of it against all that do not, both without evidence
+    of other sources that says nothing."""
     sources, used, table = fits.stacked.evidence, fits.plans[fits.best].evidence, []
     for source in dict.fromkeys(sources.values()):
         has_it = np.array([any(sources[name] == source for name in plan.evidence) for plan in fits.plans])
-        if has_it.any():  # constant evidence is in none
-            loss, without = fits.nested_losses(has_it), fits.nested_losses(~has_it)
-            table.append(worth(source, loss, without, groups, used=any(sources[name] == source for name in used)))
+        if not has_it.any():  # constant evidence is in none
+            continue
+        others = fits.admitted(besides=source)
+        loss, without = fits.nested_losses(has_it & others), fits.nested_losses(~has_it & others)
+        by_itself = max(
+            (screening.gain() for name, screening in fits.screening.items() if sources[name] == source),
+            key=lambda gain: (gain.is_there, gain.value),
+        )
+        is_used = any(sources[name] == source for name in used)
+        table.append(worth(source, loss, without, groups, by_itself=by_itself, used=is_used))
     return tuple(table)
-
-
-def _standard_error(values: Floats, groups: Rows) -> float:
-    """The standard error of the mean, by whole groups (Liang and Zeger 1986)."""
-    totals = np.bincount(groups, values - values.mean())
-    count = len(totals)
-    return float(np.sqrt(count / (count - 1) * np.square(totals).sum()) / len(values))

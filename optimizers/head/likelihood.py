@@ -169,9 +169,13 @@ def choices(utility: Floats, proportions: Floats) -> tuple[Floats, Floats]:
 
 
 def fit_choices(
-    x: Floats, exists: Flags, proportions: Floats, chosen: Flags, *, penalty: float, bounded: Flags
+    x: Floats, exists: Flags, proportions: Floats, chosen: Flags, *, penalty: float | Floats, bounded: Flags
 ) -> Floats:
-    """The (s, p) weights of the (n, k, p) features of options; `exists` (n, k) marks the options that a case has."""
+    """The (s, p) weights of the (n, k, p) features of options; `exists` (n, k) marks the options that a case has.
+
+    Args:
+        penalty: of all features, or (p,) of each.
+    """
     n, k, p = x.shape
     flat = x.reshape(n * k, p)
     size = root_mean_square(flat, np.repeat(chosen, k, axis=1) & exists.ravel())

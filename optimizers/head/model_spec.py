@@ -166,10 +166,10 @@ def _proportions(votes: Sequence[Sequence[str]], labels: Sequence[str]) -> Float
 
 
 def _winner(case: Case) -> str | None:
-    """The label's winner; None without a label, or if the label is scores of several options."""
-    return None if case.label is None or case.label.winner is None else str(case.label.winner)
+    """The label's winner or category; None without a label, or if the label is scores of several options."""
+    return None if case.label is None else case.label.answer
 
 
 def _votes(case: Case) -> list[str]:
-    """The winners of the votes."""
-    return [str(vote.winner) for vote in case.votes if vote.winner is not None]
+    """The winners or categories of the votes."""
+    return [vote.answer for vote in case.votes if vote.answer is not None]

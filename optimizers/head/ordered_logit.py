@@ -57,6 +57,8 @@ class PairEvidence:
         ties: whether any vote or label is a tie.
     """
 
+    reads_vectors = True  # whether what is read of the texts can be its evidence
+    constants: tuple[str, ...] = ()  # features that every candidate has
     names: list[str]
 
     def __init__(

@@ -9,6 +9,7 @@ The worth of the deviations is measured once more without the fold (nested cross
 flatter itself. They are used only if the 95 % interval of the gain, by people, is above zero.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -41,6 +42,7 @@ from ...stats.partial_pooling import (
 PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3)  # of weights of columns of mean square 1 / width
 RATIOS = (0.0, 0.1, 0.3, 1.0, 3.0)
 FOLDS = 4
+MOST_ROWS = 1500  # that choose penalty and ratio; time grows with their cube, and everybody gets a deviation then
 Grid = tuple[float, float]
 Flags = NDArray[np.bool_]
 
@@ -81,10 +83,13 @@ class PersonWorth:
     """What the deviations add, in mean loss a row: below zero they help.
 
     Attributes:
-        difference: nested cross-fitted loss with the chosen ratio, less that of the best fit without deviations.
+        loss, without: nested cross-fitted losses with the chosen ratio, and of the best fit without deviations.
+        difference: the first less the second.
         low, high: of its 95 % interval, by people.
     """
 
+    loss: float
+    without: float
     difference: float
     low: float
     high: float
@@ -193,7 +198,7 @@ def _worth(
         with_all[tested] = by_folds[_best(by_folds, every, left_out, fold), left_out][tested]
         without[tested] = by_folds[_best(by_folds, impersonal, left_out, fold), left_out][tested]
     gain = difference(with_all, without, codes)
-    return PersonWorth(gain.value, gain.low, gain.high)
+    return PersonWorth(float(with_all.mean()), float(without.mean()), gain.value, gain.low, gain.high)
 
 
 def question_of(case: Case) -> str:
@@ -241,7 +246,8 @@ def with_people(
             continue
         centre = 0.0 if block.centre is None else block.centre.values.astype(np.float64)
         read = [by_source[block.reads or name] for by_source in vectors]
-        fit = fit_people(rows_of(cases, [numbers - centre for numbers in read], loss, level), seed=seed)
+        rows = rows_of(cases, [numbers - centre for numbers in read], loss, level)
+        fit = fit_people(_some_people(rows, MOST_ROWS), seed=seed)
         worth[name] = fit.worth
         if fit.ratio:
             empty = PersonBlock.of(
@@ -249,3 +255,26 @@ def with_people(
             )
             blocks[name] = empty.learn(cases, read)
     return head.model_copy(update={"blocks": blocks}), worth
+
+
+def _some_people(rows: PersonRows, most: int) -> PersonRows:
+    """All rows of the first people by their digests, at most so many rows; all rows if they are fewer."""
+    if len(rows.target) <= most:
+        return rows
+    counts, total = Counter(rows.people), 0
+    chosen: set[str] = set()
+    for person in rows.names:
+        if total + counts[person] <= most:
+            chosen.add(person)
+            total += counts[person]
+    is_chosen = np.array([person in chosen for person in rows.people])
+    if not is_chosen.any():
+        is_chosen[:most] = True
+    return PersonRows(
+        rows.x[is_chosen],
+        rows.target[is_chosen],
+        rows.counts[is_chosen],
+        tuple(rows.people[row] for row in np.flatnonzero(is_chosen)),
+        tuple(rows.questions[row] for row in np.flatnonzero(is_chosen)),
+        rows.loss,
+    )

@@ -6,7 +6,8 @@ generalisation: Wolpert 1992; Breiman 1996). What a probe is fitted to depends o
 
     pairs     odd ridge logistic regression on the difference of the two candidates, a tie being half a win
     choices   the same on the differences of every two options of which people chose one
-    texts     ridge regression on the text's vector; every aspect has its level, and the weights are common
+    texts     ridge regression on the text's vector; every aspect has its level, and the weights are common; of two
+              categories on the proportion that says the positive one, which orders texts as a logistic one would
 
 Each column is divided by its root mean square over the training rows, and all by the root of their number, so that one
 penalty means the same for every source. It is the penalty with the lowest loss over the folds of the fit, each fold

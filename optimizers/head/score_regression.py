@@ -66,6 +66,8 @@ class TextEvidence:
     """
 
     targets: SoftLabels | None = None
+    reads_vectors = True  # whether what is read of the texts can be its evidence
+    constants: tuple[str, ...] = ()  # features that every candidate has
     names: list[str]
 
     def __init__(

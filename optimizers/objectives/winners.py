@@ -1,8 +1,10 @@
-"""Objectives of the winners that a judge names, for pairs and choices.
+"""Objectives of the winners or categories that a judge names.
 
-agreement    both orders, each by itself, name the human winner; inconsistent is wrong (arXiv 2405.12163, 4.1)
+both-orders accuracy   both orders, each by itself, name the human winner; inconsistent is wrong (arXiv 2405.12163,
+             4.1)
 accuracy     the merged verdict is the human label; it is symmetric in the two candidates, so no order can matter
 kappa        agreement beyond chance (Cohen 1960); 0 for a judge that names the same winner in every case
+balanced accuracy   mean recall of the categories that people give
 """
 
 import math
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 
 from ...evaluation.run_arrays import Codes, Floats, RunArrays
 from ...stats import agreement
-from ..objective import LABELS, PAIRS, mean_objective, register, statistic_objective
+from ..objective import CATEGORIES, LABELS, PAIRS, mean_objective, register, statistic_objective
 
 
 def _correct(run: RunArrays) -> Floats:
@@ -38,7 +40,22 @@ def _where(known: NDArray[np.bool_], values: NDArray[Any]) -> Floats:
 
 register(
     mean_objective(
-        "agreement", _correct_in_both_orders, kinds=PAIRS, summary="each order by itself names the human winner"
+        "both-orders accuracy",
+        _correct_in_both_orders,
+        kinds=PAIRS,
+        summary="each order by itself names the human winner",
+    )
+)
+
+
+def _balanced(judge: Codes, human: Codes) -> float:
+    k = 1 + max([*human.tolist(), *judge.tolist()], default=0)
+    return float(agreement.balanced_accuracy(agreement.confusion(human, judge, k)))
+
+
+register(
+    statistic_objective(
+        "balanced accuracy", _balanced, kinds=CATEGORIES, summary="mean over categories of the texts rightly named"
     )
 )
 register(mean_objective("accuracy", _correct, kinds=LABELS, summary="the verdict equals the human label"))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ...data import Case, Finding, Verdict
-from ...data.case import Scores
+from ...data.case import Category, Scores
 from ...engines.adapter import words_for
 from ...judging.delimiters import defuse, shown
 
@@ -76,6 +76,8 @@ def _label(case: Case) -> str:
         case Scores(values=values, lo=lo, hi=hi):
             scores = ", ".join(f"{_place(index, len(values))} {value:g}" for index, value in enumerate(values))
             return f"People gave, on the scale {lo:g} to {hi:g}: {scores}."
+        case Category(category=category):
+            return f"People call it {category!r}."
         case winner if winner.winner == "tie":
             return "People call it a tie."
         case winner:
@@ -96,13 +98,13 @@ def _no_verdict(verdict: Verdict, predictor: Any) -> str:
 
 
 def _said(case: Case, verdict: Verdict) -> str:
-    if verdict.winner is None:
+    if verdict.answer is None:
         return _scored(case, verdict)
-    right = case.label is not None and verdict.winner == case.label.winner
+    right = case.label is not None and verdict.answer == case.label.answer
     probabilities = sorted((verdict.distribution or {}).items(), key=lambda pair: -pair[1])
     listed = ", ".join(f"{_name(label)} {probability:.0%}" for label, probability in probabilities)
     sure = f" ({listed})" if listed else f" ({verdict.certainty:.0%} sure)" if verdict.certainty is not None else ""
-    return f"The judge said {_name(str(verdict.winner))}{sure}, which is {'right' if right else 'wrong'}."
+    return f"The judge said {_name(verdict.answer)}{sure}, which is {'right' if right else 'wrong'}."
 
 
 def _scored(case: Case, verdict: Verdict) -> str:

@@ -62,6 +62,7 @@ def score(case: Case, verdict: Verdict, objective: Objective, *, scale: tuple[fl
 
     texts      1 - distance of the scores, relative to the range of people's scale
     choices    the proportion of wrong options that rank below the right one
+    categories    as pairs, of one order
     pairs      the mean of two: whether the verdict is right, and the proportion of orders that are right; for
                objectives of probabilities 1 - half the squared distance from people's votes, lower if the orders
                disagree
@@ -72,15 +73,15 @@ def score(case: Case, verdict: Verdict, objective: Objective, *, scale: tuple[fl
         return 0.0
     if isinstance(case.label, Scores) and len(case.candidates) == 1:
         return _closeness(case.label, verdict, scale)
-    if not case.is_pair and verdict.scores is not None:
+    if case.kind == "choices" and verdict.scores is not None:
         others = len(case.candidates) - 1
         return (others + 1 - rank(verdict.scores, int(str(case.label.winner)))) / others
     if objective.uses_probabilities and verdict.distribution is not None:
         apart = _squared_distance(case, verdict.distribution)
         return (1 - apart / 2) * (INCONSISTENT if verdict.consistent is False else 1.0)
-    human = case.label.winner
-    orders = [winner == human for winner in verdict.order_winners.values()] or [verdict.winner == human]
-    return (float(verdict.winner == human) + sum(orders) / len(orders)) / 2
+    human = case.label.answer
+    orders = [winner == human for winner in verdict.order_winners.values()] or [verdict.answer == human]
+    return (float(verdict.answer == human) + sum(orders) / len(orders)) / 2
 
 
 def is_right(case: Case, verdict: Verdict, *, scale: tuple[float, float] | None = None) -> bool:
@@ -89,7 +90,7 @@ def is_right(case: Case, verdict: Verdict, *, scale: tuple[float, float] | None 
         return False
     if isinstance(case.label, Scores) and len(case.candidates) == 1:
         return _closeness(case.label, verdict, scale) >= CLOSE
-    return verdict.winner == case.label.winner and verdict.consistent is not False
+    return verdict.answer == case.label.answer and verdict.consistent is not False
 
 
 def _closeness(label: Scores, verdict: Verdict, scale: tuple[float, float] | None) -> float:
@@ -102,6 +103,6 @@ def _closeness(label: Scores, verdict: Verdict, scale: tuple[float, float] | Non
 def _squared_distance(case: Case, distribution: dict[str, float]) -> float:
     human = case.soft_label()
     if human is None:
-        human = {str(case.label.winner): 1.0} if case.label else {}
+        human = {str(case.label.answer): 1.0} if case.label else {}
     labels = {*distribution, *human}
     return math.fsum((distribution.get(label, 0.0) - human.get(label, 0.0)) ** 2 for label in labels)

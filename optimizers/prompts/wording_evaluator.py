@@ -15,7 +15,8 @@ from ...engines.pace import current_pace, paced
 from ...engines.parallel import stream
 from ...errors import Infrastructure
 from ...judging.judge import Judge
-from ...judging.stage import Stage, sampled
+from ...judging.sampling import sampled
+from ...judging.stage import Stage
 from .limits import BudgetGuard, ParseFailures, Stopped
 from .prompt_state import Wordings, digest_of, plain_inputs, plain_outputs, stages_of, worded
 

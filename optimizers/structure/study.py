@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from pydantic import Field
 
 from ...data.case import Record
 from ...engines.jsonl import drop_unfinished_line
-from ...errors import DeclarationError, RunError
+from ...errors import DeclarationError, RunError, install_hint
 from ...parsing import shown
 from .pareto import StructureTrial
 from .racing import Interim
@@ -180,13 +181,20 @@ def _opened(optuna: Any, path: Path, identity: dict[str, Any], directions: list[
     return study  # type: ignore[no-any-return]
 
 
+def check_optuna() -> None:
+    """Raises DeclarationError, with both remedies, where Optuna is not installed; nothing is imported."""
+    if find_spec("optuna") is None:
+        hint = install_hint("search")
+        raise DeclarationError(f"structure search needs Optuna. {hint}; or leave the search out: --trials 0")
+
+
 @contextmanager
 def _optuna() -> "Iterator[Any]":
     """Optuna, imported on first use, without its log lines about every new study."""
     try:
         import optuna
     except ImportError:
-        raise DeclarationError("structure search needs Optuna. pip install optuna") from None
+        raise DeclarationError(f"structure search needs Optuna. {install_hint('search')}") from None
     loud = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:

@@ -11,6 +11,7 @@ from ...errors import DeclarationError, Internal, ModelError, RunError, Unreadab
 from ...evaluation.run_arrays import run_arrays
 from ...judging.judge import Judge
 from ..cost_account import CostUnit, cost_per_verdict
+from ..error_costs import costs_in
 from ..evidence import fit_head, identity
 from ..objective import Objective
 from .pareto import ParetoPoint, StructureTrial
@@ -72,7 +73,10 @@ class TrialRunner:
         ended: dict[str, Any] = {}
         settings = self.space.settings(point)
         try:
-            rival = self._run(with_settings(self.judge, settings), interims, before)
+            tried = with_settings(self.judge, settings)
+            for _, part in tried.named_sub_modules(Judge):
+                part.check_demos()  # before anything is asked
+            rival = self._run(tried, interims, before)
         except (RunError, ModelError):  # they are not caused by the structure
             raise
         except (DeclarationError, Unreadable, Internal) as error:
@@ -186,10 +190,11 @@ class TrialRunner:
         """The verdicts by a cross-fitted head; none if an early slice has too few labels for a head."""
         if not self.fit_head:
             return judged
+        costs = costs_in(self.objective.name)
         if len(cases) == len(self.schedule.units):
-            return fit_head(candidate, cases, judged, seed=self.seed).crossfitted
+            return fit_head(candidate, cases, judged, seed=self.seed, costs=costs).crossfitted
         try:
-            return fit_head(candidate, cases, judged, seed=self.seed, folds=EARLY_FOLDS).crossfitted
+            return fit_head(candidate, cases, judged, seed=self.seed, folds=EARLY_FOLDS, costs=costs).crossfitted
         except DeclarationError:
             return []
 

@@ -91,7 +91,7 @@ def test_only_cases_that_both_scored_count() -> None:
 def test_a_run_against_itself_never_differs() -> None:
     run = drawn(30, 0.7, 1, order_winners={"ab": "a", "ba": "a"}, consistent=True)
     (found,) = against(run, run)
-    for name in ("accuracy", "agreement", "Brier"):
+    for name in ("accuracy", "both-orders accuracy", "Brier"):
         assert (test(found, name).difference.value, test(found, name).p) == (0.0, 1.0)
     assert test(found, "same verdict").difference.value == 1.0
     assert "kappa 1.000" in test(found, "same verdict").difference.description

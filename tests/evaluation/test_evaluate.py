@@ -128,9 +128,20 @@ def test_orders_agreement_and_consistency_by_hand() -> None:
         pair("4", "tie", "tie", order_winners={"ab": "b", "ba": "a"}, consistent=False),  # always the second
     ]
     found = told(run)
-    names = ("accuracy", "agreement", "consistency", "order a, b", "order b, a", "first position", "primacy", "recency")
+    names = (
+        "accuracy",
+        "both-orders accuracy",
+        "consistency",
+        "order a, b",
+        "order b, a",
+        "first position",
+        "primacy",
+        "recency",
+    )
     assert [value(found, name) for name in names] == [0.75, 0.25, 0.5, 0.25, 0.5, 0.5, 0.25, 0.25]
-    without_ties = [value(found, f"{name} without ties") for name in ("accuracy", "agreement", "consistency")]
+    without_ties = [
+        value(found, f"{name} without ties") for name in ("accuracy", "both-orders accuracy", "consistency")
+    ]
     assert without_ties == pytest.approx([2 / 3, 1 / 3, 2 / 3])  # the first three
 
 
@@ -140,7 +151,7 @@ def test_texts_that_are_read_alone_have_no_measure_of_orders(consistent: bool | 
     run = [pair(str(n), "a", "a", findings=(alone,), consistent=consistent) for n in range(3)]
     found = told(run)
     assert value(found, "accuracy") == 1.0
-    assert [found.measure(name) for name in ("agreement", "consistency", "mean of orders")] == [None] * 3
+    assert [found.measure(name) for name in ("both-orders accuracy", "consistency", "mean of orders")] == [None] * 3
     assert "orders" not in found.model_dump_json()
 
 
@@ -309,7 +320,16 @@ def test_the_same_seed_gives_the_same_figures_and_another_one_other_intervals_of
 def test_exchanging_all_candidates_changes_no_figure_but_names() -> None:
     run = [one.model_copy(update={"systems": ()}) for one in drawn_pairs(45)]
     turned = [one.swapped() for one in run]
-    same = ("accuracy", "agreement", "consistency", "kappa", "MCC", "weighted kappa", "first position", "primacy")
+    same = (
+        "accuracy",
+        "both-orders accuracy",
+        "consistency",
+        "kappa",
+        "MCC",
+        "weighted kappa",
+        "first position",
+        "primacy",
+    )
     for name in (
         *same,
         "longer preferred",

@@ -17,7 +17,7 @@ def evaluated(*masses: tuple[float | None, ...]) -> Evaluation:
             case_id=str(number),
             winner="a",
             label=Winner(value="a"),
-            findings=[Finding(criterion="c", distribution={"a": 0.9, "b": 0.1}, coverage=mass) for mass in of_verdict],
+            findings=[Finding(criterion="c", distribution={"a": 0.9, "b": 0.1}, mass_read=mass) for mass in of_verdict],
         )
         for number, of_verdict in enumerate(masses)
     ]
@@ -59,7 +59,7 @@ def test_written_answers_have_no_mass():
 
 def test_a_case_that_is_not_scored_is_not_in_the_mean():
     unread = Judged(case_id="u", status="unscored", reason="unreadable", detail="x", label=Winner(value="a"))
-    read = Judged(case_id="r", winner="a", findings=[Finding(criterion="c", scores=(1, 2), coverage=0.9)])
+    read = Judged(case_id="r", winner="a", findings=[Finding(criterion="c", scores=(1, 2), mass_read=0.9)])
     mean = evaluate([unread, read], IDENTITY).measure("mass read")
     assert mean is not None
     assert (mean.value, mean.n) == (0.9, 1)

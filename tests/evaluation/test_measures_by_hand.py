@@ -7,8 +7,10 @@ import pytest
 from runs import choice, distinct, evaluated, fraction, measure, pair, text, unscored, value
 from scipy import stats
 
-from dicast.data import Correction, Finding, Judged, Scores, Usage, Winner
+from dicast.data import Case, Correction, Finding, Judged, Scores, Usage, Winner
+from dicast.data.verdict import BLANK
 from dicast.evaluation import RunningCounts
+from dicast.programs.probe import Probe
 from dicast.stats import resampling
 from dicast.stats.proportions import Proportion
 
@@ -39,7 +41,7 @@ def test_consistency_is_the_proportion_of_pairs_on_which_both_orders_agree():
 
 def test_agreement_is_the_proportion_on_which_both_orders_name_the_human_winner():
     # both orders asked and labelled: rows 1 to 4; rows 1 and 4 are right in both
-    assert fraction(evaluated(*MIXED), "agreement") == (2, 4)
+    assert fraction(evaluated(*MIXED), "both-orders accuracy") == (2, 4)
 
 
 def test_coverage_is_the_proportion_of_cases_with_a_verdict():
@@ -64,7 +66,7 @@ def test_reasons_for_no_verdict_are_counted():
 @pytest.mark.parametrize("failure", [unscored("a"), pair("a", status="abstained"), unscored("a", "refusal")])
 def test_no_verdict_is_never_counted_as_wrong(failure: Judged):
     before, after = evaluated(*MIXED), evaluated(*distinct([*MIXED, failure]))
-    for name in ("accuracy", "consistency", "agreement"):
+    for name in ("accuracy", "consistency", "both-orders accuracy"):
         assert measure(after, name) == measure(before, name)
     assert fraction(after, "coverage") == (6, 9)
 
@@ -109,6 +111,15 @@ def test_running_counts_are_those_of_the_evaluation():
         counts.add(verdict)
     assert (counts.correct, counts.labelled) == fraction(whole, "accuracy")
     assert (counts.scored, counts.cases, dict(counts.unscored)) == (whole.scored, whole.cases, whole.unscored)
+
+
+def test_blanks_of_a_judge_without_its_head_have_no_accuracy():
+    """A probe before its compilation says tie of every pair, which people seldom do."""
+    counts = RunningCounts()
+    for letter in ("a", "b", "tie"):
+        counts.add(pair(letter, "tie", notes=(BLANK,)))
+    assert (counts.scored, counts.labelled, counts.correct) == (3, 0, 0)
+    assert BLANK in Probe().assess(Case(id="c", query="?", candidates=({"text": "x"}, {"text": "y"}))).notes
 
 
 # Wilson's interval
@@ -219,7 +230,7 @@ def test_a_run_in_which_nothing_was_scored_has_only_coverage():
 
 def test_one_case_has_every_proportion():
     found = evaluated(pair("a", "a", True))
-    assert [value(found, name) for name in ("accuracy", "consistency", "agreement")] == [1.0, 1.0, 1.0]
+    assert [value(found, name) for name in ("accuracy", "consistency", "both-orders accuracy")] == [1.0, 1.0, 1.0]
 
 
 # choices, factors, corrections, systems, notes
@@ -305,7 +316,15 @@ def test_exchanging_the_candidates_of_every_kind_of_pair_changes_no_measure():
     )
     whole, swapped = evaluated(*verdicts), evaluated(*(verdict.swapped() for verdict in verdicts))
     assert whole.systems == swapped.systems
-    for name in ("accuracy", "agreement", "consistency", "added factors", "improved rewrites", "kappa", "MCC"):
+    for name in (
+        "accuracy",
+        "both-orders accuracy",
+        "consistency",
+        "added factors",
+        "improved rewrites",
+        "kappa",
+        "MCC",
+    ):
         assert value(swapped, name) == pytest.approx(value(whole, name), abs=1e-12)
 
 

@@ -39,7 +39,7 @@ def test_the_metric_of_the_page_is_printed_and_in_json(page, tmp_path, monkeypat
     ]
     (tmp_path / "verdicts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     monkeypatch.chdir(tmp_path)
-    assert dicast(["evaluate", "verdicts.jsonl"]) == 0
+    assert dicast(["evaluate", "verdicts.jsonl", "--all"]) == 0
     out = capsys.readouterr().out
     assert "Annotators" in out
     assert "accuracy where all annotators agree" in out

@@ -67,7 +67,7 @@ def test_with_half_every_figure_is_that_of_the_single_orders() -> None:
     assert sum(row.support for row in found.labels) == len(run)
     ties = measure(found, "ties")
     assert ties.value == pytest.approx(np.mean(np.array(judge) == "tie"))
-    for name in ("accuracy", "mean of orders", "kappa", "ties", "coverage", "agreement"):
+    for name in ("accuracy", "mean of orders", "kappa", "ties", "coverage", "both-orders accuracy"):
         assert (measure(found, name).n, measure(found, name).groups) == (60, 20), name
     interval = proportion(hits, [judged.group for judged in run for _ in range(2)])
     assert (measure(found, "accuracy").low, measure(found, "accuracy").high) == (interval.low, interval.high)
@@ -115,7 +115,15 @@ def test_the_sides_exchanged_give_the_same_figures_under_every_rule() -> None:
         one, other = (
             evaluated(side, merge=merge, unreadable=unreadable) for side in (run, [judged.swapped() for judged in run])
         )
-        for name in ("accuracy", "mean of orders", "agreement", "consistency", "macro F1", "kappa", "above chance"):
+        for name in (
+            "accuracy",
+            "mean of orders",
+            "both-orders accuracy",
+            "consistency",
+            "macro F1",
+            "kappa",
+            "above chance",
+        ):
             assert value(one, name) == pytest.approx(value(other, name), abs=1e-12), (name, merge, unreadable)
         assert value(one, "order a, b") == value(other, "order b, a")
 
@@ -130,7 +138,7 @@ def test_a_case_of_which_one_order_could_be_read_is_the_same_whichever_failed(me
         evaluated(distinct([*readable, *unread]), merge=merge, unreadable=unreadable) for unread in (first, second)
     )
     assert fraction(one, "coverage") == fraction(other, "coverage") == (45, 45)
-    for name in ("accuracy", "mean of orders", "agreement", "consistency", "kappa", "macro F1"):
+    for name in ("accuracy", "mean of orders", "both-orders accuracy", "consistency", "kappa", "macro F1"):
         assert measure(one, name) == measure(other, name)
 
 
@@ -144,7 +152,7 @@ def test_unreadable_verdicts_count_as_wrong_in_every_accuracy() -> None:
     assert value(out, "mean of orders") == 3 / 4  # rows 1 and 2
     assert value(wrong, "mean of orders") == 4 / 10
     assert (value(wrong, "order a, b"), value(wrong, "order b, a")) == (2 / 5, 2 / 5)
-    assert (fraction(out, "agreement"), fraction(wrong, "agreement")) == ((1, 2), (1, 5))
+    assert (fraction(out, "both-orders accuracy"), fraction(wrong, "both-orders accuracy")) == ((1, 2), (1, 5))
     assert (fraction(out, "consistency"), fraction(wrong, "consistency")) == ((1, 2), (1, 5))
     assert value(evaluated(run, unreadable="wrong", merge="half"), "accuracy") == 4 / 10
     assert fraction(evaluated(run, unreadable="wrong", merge="tie"), "accuracy") == (1, 5)

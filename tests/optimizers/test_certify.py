@@ -519,6 +519,7 @@ def how_often_groups_fail(repetitions: int, *, told: bool) -> float:
     return failed / repetitions
 
 
+@pytest.mark.slow
 def test_a_certificate_of_groups_fails_no_more_often_than_delta() -> None:
     assert how_often_groups_fail(300, told=True) <= most(300)
     assert how_often_groups_fail(100, told=False) > 0.1  # as if all cases were alone

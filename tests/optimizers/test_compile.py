@@ -24,7 +24,7 @@ from dicast.pages.compile_headline import compile_answers
 from dicast.pages.compile_page import compilation_markdown
 from dicast.signatures.direct import Prefer
 
-PLAIN = Recipe(trials=0, baseline=None)
+PLAIN = Recipe(trials=0, estimate="split", baseline=None)
 
 
 def compiled(judge: Judge, cases: list[Case], folder: Path, given: Recipe = PLAIN, **more: Any) -> Compiled:
@@ -73,7 +73,7 @@ def test_cases_that_a_demo_shows_teach_the_head_nothing(tmp_path: Path) -> None:
     judge.prefer.ask.demos = [dspy.Example(response_a=present(case).responses[0]) for case in (learnt, tested)]
     head = compiled(judge, cases, tmp_path / "shown").judge.head
     assert head is not None
-    assert head.n == len(told.parts["train"]) + len(told.parts["select"]) - 1
+    assert head.n == 100 - 2  # of all labels but those that a demo shows
 
 
 def test_reviewers_have_their_average_beside_the_judge(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_reviewers_have_their_average_beside_the_judge(tmp_path: Path) -> None:
 
 
 def test_the_certificate_is_held_against_the_test_part(tmp_path: Path) -> None:
-    cases, given = worlds(800), Recipe(trials=0, baseline=None, risk=0.25, parts=Parts())
+    cases, given = worlds(800), Recipe(trials=0, estimate="split", baseline=None, risk=0.25, parts=Parts())
     found = compiled(Leaning(), cases, tmp_path, given)
     assert found.certificate is not None
     assert found.certificate.threshold == found.judge.threshold is not None
@@ -98,13 +98,13 @@ def test_the_certificate_is_held_against_the_test_part(tmp_path: Path) -> None:
     assert (kept.risk, kept.n, kept.holds) == (0.25, 280, True)
     sure = [found.judge(case).status for case in Compiler(Leaning(), cases, tmp_path, given).parts["test"]]
     assert sure.count("scored") == kept.accepted < 280
-    given = Recipe(trials=0, baseline=None, risk=0.25, parts=Parts())
+    given = Recipe(trials=0, estimate="split", baseline=None, risk=0.25, parts=Parts())
     none = compiled(Leaning(), worlds(100, random_labels=True), tmp_path / "none", given)
     assert (none.certificate is not None, none.judge.threshold, none.result.threshold_check) == (True, None, None)
 
 
 def test_a_certificate_that_the_test_part_contradicts_is_withdrawn(tmp_path: Path) -> None:
-    cases, given = worlds(800), Recipe(trials=0, baseline=None, risk=0.25, parts=Parts())
+    cases, given = worlds(800), Recipe(trials=0, estimate="split", baseline=None, risk=0.25, parts=Parts())
     found = compiled(Leaning(), cases, tmp_path, given)
     assert found.result.withdrawal == ""
     content = json.loads((tmp_path / "test.json").read_text())
@@ -144,7 +144,7 @@ def test_structure_is_searched_and_taken(tmp_path: Path) -> None:
 
 
 def test_a_stop_keeps_what_is_done_and_the_same_call_ends_as_if_undisturbed(tmp_path: Path) -> None:
-    cases, given = worlds(150), Recipe(trials=0, baseline=None, seed=3)
+    cases, given = worlds(150), Recipe(trials=0, estimate="split", baseline=None, seed=3)
     whole = compiled(Leaning(), cases, tmp_path / "whole", given)
     random = np.random.default_rng(1)
     for number in range(3):
@@ -177,7 +177,7 @@ def test_another_compilation_is_kept_out_of_the_folder(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="holds a compilation with cases"):
         compiled(Leaning(), worlds(101), tmp_path)
     with pytest.raises(RunError, match="holds a compilation with recipe"):
-        compiled(Leaning(), worlds(100), tmp_path, Recipe(trials=0, baseline=None, seed=1))
+        compiled(Leaning(), worlds(100), tmp_path, Recipe(trials=0, estimate="split", baseline=None, seed=1))
 
 
 def test_too_few_labels_are_an_answer(tmp_path: Path) -> None:
@@ -191,7 +191,9 @@ def gains(repetitions: int, folder: Path) -> list[tuple[float, float, float]]:
     found = []
     for seed in range(repetitions):
         cases = worlds(80, seed=1000 + seed, random_labels=True)
-        tested = compiled(Leaning(), cases, folder / str(seed), Recipe(trials=0, baseline=None, seed=seed)).result
+        tested = compiled(
+            Leaning(), cases, folder / str(seed), Recipe(trials=0, estimate="split", baseline=None, seed=seed)
+        ).result
         figure = tested.comparisons[0].tests[0].difference
         found.append((figure.value or 0.0, figure.low or 0.0, figure.high or 0.0))
     return found
@@ -212,7 +214,7 @@ def test_random_labels_give_no_gain_in_95_percent_of_200_runs(tmp_path: Path) ->
 
 def test_by_default_all_labels_certify_and_no_part_is_set_aside(tmp_path: Path) -> None:
     lines: list[tuple[str, str]] = []
-    given = Recipe(trials=0, baseline=None, risk=0.25)
+    given = Recipe(trials=0, estimate="split", baseline=None, risk=0.25)
     progress = ProgressCallbacks(lambda name, text: lines.append((name, text)))
     result = compiled(Leaning(), worlds(400), tmp_path, given, progress=progress)
     assert result.training["parts"] == {"train": 140, "select": 60, "test": 200}
@@ -222,7 +224,7 @@ def test_by_default_all_labels_certify_and_no_part_is_set_aside(tmp_path: Path) 
         "chance at a disagreement of 12.5 %; train, select and test have 400 groups"
     )
     assert result.certificate is not None
-    assert (result.certificate.n, result.certificate.part, result.certificate.out_of_fold) == (400, "test", 200)
+    assert (result.certificate.n, result.certificate.part, result.certificate.out_of_fold) == (400, "test", 400)
     assert result.certificate.threshold == result.judge.threshold is not None
     assert result.result.threshold_check is None
     assert result.result.n == 200  # the test is of all verdicts, accepted or not
@@ -247,7 +249,9 @@ def test_labels_that_can_certify_nothing_go_to_the_test_and_that_is_said_before_
 
 
 def test_a_certify_part_that_the_recipe_sets_aside_certifies_alone(tmp_path: Path) -> None:
-    result = compiled(Leaning(), worlds(400), tmp_path, Recipe(trials=0, baseline=None, risk=0.25, parts=Parts()))
+    result = compiled(
+        Leaning(), worlds(400), tmp_path, Recipe(trials=0, estimate="split", baseline=None, risk=0.25, parts=Parts())
+    )
     assert result.certificate is not None
     assert (result.certificate.n, result.certificate.part) == (60, "certify")
 

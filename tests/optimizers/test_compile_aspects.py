@@ -61,7 +61,7 @@ def folder(tmp_path_factory):
     program = Program("two-criteria", TwoCriteria, "two criteria", "-", "single texts", "1")
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(PROGRAMS._added, "two-criteria", program)
-        compiled = Compiler(TwoCriteria(), world(), path, Recipe(trials=0, baseline=None)).run()
+        compiled = Compiler(TwoCriteria(), world(), path, Recipe(trials=0, estimate="split", baseline=None)).run()
         compiled.save(path / "two.judge.json")
         yield path, compiled
 
@@ -125,7 +125,7 @@ def test_a_result_of_an_earlier_version_has_no_aspects(folder):
 
 
 def test_an_objective_that_no_evaluation_has_by_aspect_is_measured(tmp_path):
-    recipe = Recipe(trials=0, baseline=None, objective="mse")
+    recipe = Recipe(trials=0, estimate="split", baseline=None, objective="mse")
     result = Compiler(TwoCriteria(), world(60), tmp_path, recipe).run().result
     for row in result.aspects:
         assert row.test.name == f"mse ({row.aspect})"

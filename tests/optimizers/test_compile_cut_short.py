@@ -101,7 +101,7 @@ def test_an_account_that_is_used_up_says_nothing_of_a_structure(tmp_path: Path, 
 
 
 def test_verdicts_that_the_server_failed_are_asked_again_before_anything_is_made_of_them(tmp_path: Path) -> None:
-    judge, given = Flaky(), Recipe(trials=0, baseline=None)
+    judge, given = Flaky(), Recipe(trials=0, estimate="split", baseline=None)
     Flaky.failed, Flaky.lost = set(), frozenset({"0007", "0008", "0009"})
     rows = {row.name: row.evaluation for row in run(judge, tmp_path, given).result.judges}
     figures = {name: row.measure("coverage") for name, row in rows.items()}
@@ -184,7 +184,7 @@ def test_too_few_cases_to_choose_a_structure_for_new_prompts_leave_the_search_ou
     [
         (
             {"objective": "spearman"},
-            "objective 'spearman': is not defined for pairs. Use one of log-loss, brier, agreement",
+            "objective 'spearman': is not defined for pairs. Use one of log-loss, brier, both-orders accuracy",
         ),
         ({"space": {"vots": (1, 3)}}, "has no 'vots'"),
         ({"space": {"votes": (1, 4)}}, "votes"),

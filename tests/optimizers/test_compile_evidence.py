@@ -20,7 +20,7 @@ from dicast.workflows.compilations import with_best_evidence
 from dicast.workflows.judge_spec import JudgeSpec
 from dicast.workflows.progress import SILENT
 
-PLAIN = Recipe(trials=0, baseline=None)
+PLAIN = Recipe(trials=0, estimate="split", baseline=None)
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_a_probe_learns_what_the_states_say_and_its_worth_is_written_and_shown(
     assert judge(new).distribution == result.judge(new).distribution
     (shown,) = read_compilation(tmp_path).worth
     assert shown.model_dump() == worth
-    assert evidence_grid([shown]).rows[0].cells[0] == TextCell("state")
+    assert evidence_grid([shown]).rows[0].cells[0] == TextCell("state", "weighed")
 
 
 def test_labels_by_chance_are_no_gain(readers: Readers, tmp_path: Path) -> None:
@@ -93,11 +93,11 @@ def test_a_judge_behind_an_address_is_offered_nothing_and_says_what_could_be_rea
 def test_evidence_that_nobody_chose_is_read_where_a_model_gives_it() -> None:
     pytest.importorskip("gguf")
     judge, spec = build("direct").bind(LOCAL), JudgeSpec("direct", LOCAL)
-    assert with_best_evidence(judge, spec, Recipe(), SILENT).evidence_text == "state"
+    assert with_best_evidence(judge, spec, Recipe(), (), SILENT).evidence_text == "state"
     assert judge.evidence_text == "", "the given judge is not changed"
     without = build("direct").bind(LOCAL)
     without.set(evidence="")
-    assert with_best_evidence(without, spec, Recipe(), SILENT).evidence_text == ""
-    assert with_best_evidence(judge, spec, Recipe(head=False), SILENT).evidence_text == ""
-    assert with_best_evidence(judge, spec, Recipe(space={"evidence": ("", "state")}), SILENT).evidence_text == ""
-    assert with_best_evidence(judge, JudgeSpec("x.judge.json"), Recipe(), SILENT).evidence_text == ""
+    assert with_best_evidence(without, spec, Recipe(), (), SILENT).evidence_text == ""
+    assert with_best_evidence(judge, spec, Recipe(head=False), (), SILENT).evidence_text == ""
+    assert with_best_evidence(judge, spec, Recipe(space={"evidence": ("", "state")}), (), SILENT).evidence_text == ""
+    assert with_best_evidence(judge, JudgeSpec("x.judge.json"), Recipe(), (), SILENT).evidence_text == ""

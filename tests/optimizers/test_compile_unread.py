@@ -67,10 +67,10 @@ def test_a_judge_of_which_nothing_can_be_read_ends_it_with_the_reason(tmp_path):
 def test_where_few_can_be_read_the_head_says_why_it_is_left_out(tmp_path):
     def answer(request: Any) -> Any:
         number = int(re.findall(r"q(\d+)", prompt_text(request))[0])
-        return THOUGHT if number % 6 else {"token_probabilities": {"A": 0.6, "B": 0.3, "3": 0.1}}
+        return THOUGHT if number % 12 else {"token_probabilities": {"A": 0.6, "B": 0.3, "3": 0.1}}
 
     _, lines = compiled(build("direct", grading="pairwise"), answer, tmp_path)
     (head,) = [line for line in lines if line.startswith("head")]
     assert re.fullmatch(
-        r"head: left out: fit: \d+ labelled verdicts of 60 cases \(\d+ more are unreadable\)\. Label 20 .*", head
+        r"head: left out: fit: \d+ labelled verdicts of 120 cases \(\d+ more are unreadable\)\. Label 20 .*", head
     )

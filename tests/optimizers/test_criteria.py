@@ -217,7 +217,7 @@ def bank_judge(tmp_path: Path) -> Any:
     return build("questions", bank=str(path))
 
 
-LEARN = Recipe(trials=0, baseline=None, criteria="learn")
+LEARN = Recipe(trials=0, estimate="split", baseline=None, criteria="learn")
 
 
 def test_a_compilation_learns_the_question_that_people_go_by(tmp_path: Path) -> None:

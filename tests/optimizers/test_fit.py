@@ -52,7 +52,7 @@ def accuracy(verdicts: Sequence[Verdict], cases: Sequence[Case]) -> float:
     return float(np.mean([v.winner == c.label.winner for v, c in zip(verdicts, cases, strict=True) if c.label]))
 
 
-def applied(head: PairHead | ScoreHead | ChoiceHead, world: tuple[list[Case], list[Verdict]]) -> list[Verdict]:
+def applied(head: Head, world: tuple[list[Case], list[Verdict]]) -> list[Verdict]:
     return [head(case, verdict) for case, verdict in zip(*world, strict=True)]
 
 

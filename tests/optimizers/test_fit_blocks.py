@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_evidence import choices, pairs, texts
+from made_evidence import categories, choices, pairs, texts
 from pydantic import TypeAdapter
 
 from dicast.data import Case, Scores, Verdict, Winner
@@ -30,8 +30,10 @@ def quality(case: Case) -> np.ndarray:
     if isinstance(case.label, Scores):
         return np.array(case.label.values)
     assert case.label is not None
+    if case.categories:
+        return np.array([float(case.categories.index(str(case.label.answer)))])
     liked = {"a": (1.0, 0.0), "b": (0.0, 1.0), "tie": (0.5, 0.5)}.get(str(case.label.winner))
-    return np.eye(len(case.candidates))[int(case.label.winner)] if liked is None else np.array(liked)
+    return np.eye(len(case.candidates))[int(str(case.label.winner))] if liked is None else np.array(liked)
 
 
 def states(cases: Sequence[Case], seed: int, *, signal: float = 1.0, source: str = "state") -> Vectors:
@@ -49,6 +51,7 @@ WORLDS: dict[str, Callable[[], tuple[list[Case], list[Verdict]]]] = {
     "pairs": lambda: pairs(150, 1, letters=0.3, scores=0.0, threshold=0.4),
     "choices": lambda: choices(120, 2),
     "texts": lambda: texts(120, 3, noise=1.0),
+    "categories": lambda: categories(150, 4, strength=0.5),
 }
 
 
@@ -169,3 +172,18 @@ def test_many_sources_are_tried_alone_all_together_and_all_but_one() -> None:
         "p", "p + letters", "q", "q + letters", "p + q", "p + q + letters"
     ]  # fmt: skip
     assert [len(used) for used, _ in evidence_sets(["p", "q", "r", "s"], {}).values()] == [1] * 4 + [3] * 4 + [4]
+
+
+def test_of_three_categories_no_block_is_fitted() -> None:
+    cases, verdicts = categories(90, 5, names=("ham", "phish", "spam"))
+    random = np.random.default_rng(1)
+    vectors = [{"state": random.normal(size=(1, WIDTH)).astype(np.float32)} for _ in cases]
+    fitted = fit(cases, verdicts, sources=SOURCES, vectors=vectors)
+    assert fitted == fit(cases, verdicts)
+
+
+def test_random_vectors_of_two_categories_are_not_weighed() -> None:
+    cases, verdicts = categories(150, 6)
+    fitted = fit(cases, verdicts, sources=SOURCES, vectors=states(cases, 8, signal=0.0))
+    assert not fitted.head.blocks
+    assert not fitted.worth[0].used

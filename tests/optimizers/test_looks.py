@@ -22,7 +22,7 @@ from dicast.optimizers.recipe import Recipe
 from dicast.pages.compile_headline import compile_headline
 from dicast.stats.repeated_looks import adjusted_p
 
-PLAIN = Recipe(trials=0, baseline=None)
+PLAIN = Recipe(trials=0, estimate="split", baseline=None)
 
 
 def compiled(judge: Judge, cases: list[Case], folder: Path, given: Recipe = PLAIN) -> Compiled:
@@ -185,7 +185,7 @@ def test_a_judge_file_carries_the_looks_of_its_cases(tmp_path: Path, monkeypatch
     first = compiled(Leaning(), cases, tmp_path / "first")
     monkeypatch.setenv("DICAST_HISTORY", str(tmp_path / "elsewhere"))
     known = [Look.model_validate(entry) for entry in first.training["looks"]]
-    given = Recipe(trials=0, baseline=None, seed=7)
+    given = Recipe(trials=0, estimate="split", baseline=None, seed=7)
     again = Compiler(Leaning(), cases, tmp_path / "again", given, looks=known).run()
     assert again.result.looks is not None
     assert again.result.looks.number == 2
@@ -197,9 +197,9 @@ def test_the_page_and_the_file_say_how_often_the_cases_were_tested(
     cases = worlds(80)
     for seed in (1, 2):
         found = compiled(Leaning(), cases, tmp_path / str(seed), PLAIN.model_copy(update={"seed": seed}))
-    sentence = compile_headline(read_compilation(tmp_path / "2")).sentences[1]
+    sentences = compile_headline(read_compilation(tmp_path / "2")).sentences
     assert found.result.looks is not None
-    assert found.result.looks.sentence.capitalize() in sentence
+    assert any(sentence.startswith(found.result.looks.sentence.capitalize()) for sentence in sentences)
     save(build("direct"), tmp_path / "x.judge.json", training=found.training, lm="openai/small")
     assert run(["show", str(tmp_path / "x.judge.json")]) == 0
     shown = capsys.readouterr().out

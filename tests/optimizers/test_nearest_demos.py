@@ -8,7 +8,7 @@ import pytest
 from nearness_world import source
 from prompt_world import cases, plain, world
 
-from dicast.data import Case, Verdict, read_cases
+from dicast.data import Case, Judged, Verdict, read_cases
 from dicast.errors import DeclarationError
 from dicast.judging import build
 from dicast.judging.judge import Judge, present
@@ -21,6 +21,7 @@ from dicast.optimizers.prompts.optimise import optimise_prompts
 from dicast.optimizers.prompts.optimizer import PromptOptions
 from dicast.optimizers.prompts.prompt_state import Wording, demonstrated, digest_of, wordings_of
 from dicast.optimizers.prompts.wording_evaluator import StageCall
+from dicast.optimizers.structure.search import search as structure_search
 from dicast.programs.direct import Direct
 from dicast.testing import ScriptedLM, prompt_text
 
@@ -170,3 +171,30 @@ def test_a_real_model_reads_what_is_near_and_its_judge_file_judges_the_same(smal
     assert verdict.status == "scored"
     assert pooled(new.swapped()).distribution == verdict.swapped().distribution
     assert again(new).distribution == verdict.distribution != judge(new).distribution
+
+
+def test_a_judge_that_drops_the_evidence_of_its_demos_is_refused_before_anything_is_asked():
+    judge = search().judge.set(evidence="state")
+    judge.check_demos()
+    judge.set(evidence="")
+    with pytest.raises(DeclarationError, match=r"by nearness in the evidence 'state', .*evidence=state"):
+        judge.check_demos()
+
+
+def test_a_structure_that_drops_the_evidence_of_its_demos_costs_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(Judge, "read_vectors", lambda judge, case: {})  # for heads; demos read the source themselves
+    judge = search().judge.set(evidence="state")
+    judged: list[str] = []
+
+    def run_judge(tried, some):
+        judged.append(str(tried.settings().get("evidence", "")))
+        with dspy.context(lm=ScriptedLM(world)):
+            return [Judged.of(case, tried(case)) for case in some]
+
+    found = structure_search(
+        judge, cases("n", 20), space={"evidence": ["", "state"]}, objective="accuracy", folder=tmp_path,
+        run_judge=run_judge, trials=3, fit_head=False,
+    )  # fmt: skip
+    assert set(judged) == {"state"}
+    assert [trial.status for trial in found.trials] == ["complete", "unusable"]
+    assert "evidence 'state', which is not read" in found.trials[1].detail

@@ -11,7 +11,7 @@ from dicast.errors import DeclarationError
 from dicast.evaluation.run_arrays import run_arrays
 from dicast.judging.delimiters import Fence
 from dicast.optimizers.cost_account import cost_per_verdict
-from dicast.optimizers.objective import OBJECTIVES, case_kind, objective_for
+from dicast.optimizers.objective import OBJECTIVES, objective_for
 from dicast.optimizers.prompts.feedback import summary
 from dicast.optimizers.prompts.metric import example, is_right, metric, score
 from dicast.signatures.direct import Prefer
@@ -48,7 +48,7 @@ def run(*rows):
     )
 
 
-def test_agreement_wants_both_orders_and_accuracy_the_merged_verdict():
+def test_both_orders_accuracy_wants_both_orders_and_accuracy_the_merged_verdict():
     rows = [
         (pair("a"), said("a", "a", "a")),
         (pair("a"), said("a", "a", "b")),
@@ -56,7 +56,8 @@ def test_agreement_wants_both_orders_and_accuracy_the_merged_verdict():
         (pair("tie"), said("tie", "tie", "tie")),
     ]
     assert OBJECTIVES.find("accuracy").value(run(*rows)) == 3 / 4
-    assert OBJECTIVES.find("agreement").value(run(*rows)) == 2 / 4
+    assert OBJECTIVES.find("both-orders accuracy").value(run(*rows)) == 2 / 4
+    assert OBJECTIVES.find("agreement") is OBJECTIVES.find("both-orders accuracy")  # its name in earlier recipes
     assert OBJECTIVES.find("kappa").value(run(*rows)) == pytest.approx(
         (3 / 4 - 7 / 16) / (1 - 7 / 16)
     )  # by hand: 7/16 by chance
@@ -70,7 +71,7 @@ def test_agreement_is_of_what_each_order_said_and_not_of_what_a_head_made_of_it(
         (pair("a"), said("a")),  # read one by one: there are no orders
     ]
     rows = [(case, verdict.model_copy(update={"consistent": True})) for case, verdict in rows]
-    assert [OBJECTIVES.find("agreement").value(run(row)) for row in rows] == [0, 1, 0, 1]
+    assert [OBJECTIVES.find("both-orders accuracy").value(run(row)) for row in rows] == [0, 1, 0, 1]
 
 
 def test_losses_are_of_the_label_where_it_contradicts_the_votes():
@@ -146,7 +147,7 @@ def shares(letter, p):
 
 def test_each_case_kind_case_has_an_objective_and_kinds_do_not_mix():
     choice = Case(id="c", query="q", candidates=[{"text": t} for t in "xyz"], label={"value": 2})
-    assert [case_kind(case) for case in (pair(), text(3), choice)] == ["pairs", "texts", "choices"]
+    assert [case.kind for case in (pair(), text(3), choice)] == ["pairs", "texts", "choices"]
     assert [objective_for(None, [case]).name for case in (pair(), text(3), choice)] == [
         "accuracy",
         "spearman",

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from dicast.data import Judged, Scores, Winner
+from dicast.data.case import CaseKind
 from dicast.evaluation.compare import compare
 from dicast.evaluation.results import PairedTest
 from dicast.evaluation.run_arrays import run_arrays
-from dicast.optimizers.objective import OBJECTIVES, TESTED_BY_COMPARE, CaseKind, paired_tests
+from dicast.optimizers.objective import OBJECTIVES, TESTED_BY_COMPARE, paired_tests
 from dicast.optimizers.result import Result, compare_on_test
 
 N = 60
@@ -91,7 +92,9 @@ def test_probabilities_alone_can_improve(name: str) -> None:
     of_earlier = comparison.model_copy(update={"tests": earlier})
     assert found.model_copy(update={"comparisons": (of_earlier,)}).decisive_test == earlier[0]
     assert side_by_side(name, calm, bold).outcome == "worse"
-    assert side_by_side("accuracy", bold, calm).outcome == "inconclusive"
+    by_accuracy = side_by_side("accuracy", bold, calm)
+    assert by_accuracy.outcome == "improved"
+    assert "same verdicts" in by_accuracy.headline
 
 
 def test_a_bar_without_the_figure_is_held_against_by_another_that_is_named() -> None:
@@ -104,4 +107,4 @@ def test_an_objective_that_no_case_has_tells_nothing() -> None:
     mute = [one.model_copy(update={"distribution": None, "certainty": None}) for one in run("pairs", 0.8)]
     found = side_by_side("log-loss", mute, run("pairs", 0.8))
     assert (found.outcome, found.decisive_test) == ("inconclusive", None)
-    assert found.summary.endswith("on too few labelled cases log-loss of votes is defined for both judges")
+    assert found.summary.endswith("on too few of them log-loss of votes is defined for both judges")

@@ -407,8 +407,8 @@ def test_what_cannot_be_optimised_is_told(judge, options, told):
 
 
 def test_agreement_of_a_judge_that_asks_in_one_order_is_not_defined():
-    with pytest.raises(DeclarationError, match="agreement is not defined for judge 'direct'"):
-        search(judge=plain(order="one"), objective="agreement")
+    with pytest.raises(DeclarationError, match="both-orders accuracy is not defined for judge 'direct'"):
+        search(judge=plain(order="one"), objective="both-orders accuracy")
 
 
 def test_a_server_that_fails_ends_the_search_and_says_nothing_of_the_wording():

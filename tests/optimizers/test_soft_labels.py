@@ -92,12 +92,17 @@ def test_the_line_the_page_and_the_judge_file_count_soft_labels(tmp_path: Path) 
     cases, _ = adjudicated(voted(200))
     lines: dict[str, str] = {}
     progress = ProgressCallbacks(step=lambda name, text: lines.update({name: text}))
-    training = Compiler(Leaning(), cases, tmp_path, Recipe(trials=0, baseline=None), progress=progress).run().training
+    training = (
+        Compiler(Leaning(), cases, tmp_path, Recipe(trials=0, estimate="split", baseline=None), progress=progress)
+        .run()
+        .training
+    )
     compilation = read_compilation(tmp_path)
     assert compilation.head_labels is not None
     sentence = compilation.head_labels.sentence
     assert f"of {compilation.head_labels.n} cases with soft labels" in sentence
-    assert lines["head"].endswith(sentence)
+    assert f"of {compilation.head_labels.n} " not in lines["head"], "the head of the test has fewer labels"
+    assert lines["final"].startswith(f"the head is fitted to all {compilation.head_labels.n} labels")
     assert sentence in compilation_markdown(compilation, title="Page", now="now")
     assert training["head"] == compilation.head_labels.model_dump()
     assert _short_form("head", training["head"]) == f"fitted to {compilation.head_labels.n} cases; {sentence}"

@@ -16,7 +16,7 @@ from dicast.optimizers.evidence import ProgressCallbacks
 from dicast.optimizers.recipe import Recipe
 from dicast.pages.compile_page import compilation_markdown
 
-PLAIN = Recipe(trials=0, baseline=None)
+PLAIN = Recipe(trials=0, estimate="split", baseline=None)
 
 
 def copied(count: int) -> list[Case]:
