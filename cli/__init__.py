@@ -9,31 +9,40 @@ Commands are imported when they run, so that `dicast --help` needs neither DSPy 
     130  stopped by Ctrl-C or a signal
 """
 
-import sys
+import os
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from .._version import __version__
 from . import failures, output
 from .dspy_settings import check_settings
 from .exit_codes import ERROR, EXIT_CODES, FAIL, INCONCLUSIVE, STOPPED
+from .help_text import fitting
+from .process_end import end_process
+
+COMPLETION = "_DICAST_COMPLETE"  # the variable by which a shell asks
 
 __all__ = ["ERROR", "FAIL", "INCONCLUSIVE", "STOPPED", "group", "main", "run"]
 
 COMMANDS = {
+    "init": "Look at a file of labels and write dicast.toml, which every verb reads.",
     "demo": "Judge the built-in set with a local model and show one whole judgment.",
     "check": "Check the environment, a model, a data file, or a judge for drift; say what to do.",
     "list": "List the judges.",
     "prepare": "Anonymise and summarise cases before they are judged.",
     "judge": "Judge cases; continues where it stopped.",
     "compile": "Compile a judge against human labels, with proof.",
+    "distill": "Distil a judge into a small local model, accepted by human labels.",
+    "lessons": "Collect what a student learns: traces, bridged judgments, histories, sets.",
     "cascade": "Certify judges that are called in turn, the cheapest first.",
     "show": "Print what a compiled judge has learned.",
     "evaluate": "Measure a run against people; compare it with others.",
     "agreement": "How far judges agree without any label, and which cases to label.",
+    "export": "Write a run as CSV, Excel, JSON Lines or Parquet, with its texts.",
     "report": "Write a page about runs: plots, and the cases where judge and people disagree.",
     "experiment": "List, show and run the papers' experiments, and yours, with your LM.",
     "reproduce": "Recompute published tables from recorded judgments.",
@@ -51,8 +60,12 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f".{cmd_name}", __name__).command
-        return command
+        return fitting(import_module(f".{cmd_name}", __name__).command)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The verbs and the group's options; no command is imported."""
+        verbs = [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
+        return [*verbs, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def invoke(self, ctx: click.Context) -> Any:
         """What the command returns, or the exit code of its failure, before click takes EOFError for Ctrl-D."""
@@ -90,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     handle_signals()
     failures.hide_tracebacks()
     code = run(arguments) if output.prepare_streams() else ERROR
-    sys.exit(output.close_streams(code))
+    end_process(output.close_streams(code))
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -99,4 +112,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
         result = group.main(arguments, prog_name="dicast", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except BaseException as failure:
+        if isinstance(failure, SystemExit) and COMPLETION in os.environ:  # click ends so when a shell is answered
+            return int(failure.code or 0)
         return failures.exit_code(failure)

@@ -15,14 +15,18 @@ EXIT = {"stopped": STOPPED, "budget": INCONCLUSIVE}
 
 
 @click.command("cascade")
-@click.argument("names", nargs=-1, required=True, metavar="FIRST SECOND ...")
+@click.argument("names", nargs=-1, required=True, metavar="FIRST SECOND ...", shell_complete=options.completion.judges)
 @options.case_options
 @click.option(
     "--out",
     type=options.OutPath(path_type=Path, dir_okay=False),
     help="Judge file [default: compiled/cascade-CASES.judge.json].",
 )
-@click.option("--lm", help="provider/model for judges that name no model, such as those of `dicast list`.")
+@click.option(
+    "--lm",
+    shell_complete=options.completion.lms,
+    help="provider/model for judges that name no model, such as those of `dicast list`.",
+)
 @click.option(
     "--risk", type=options.FloatRange(0, 0.5, min_open=True), default=0.1, show_default=True,
     help="Disagreement with people that is certified among accepted verdicts.",
@@ -60,6 +64,7 @@ def command(names: tuple[str, ...], as_json: bool, **values: Any) -> int:
 
     options.load_environment()
     source = options.take_case_source(values)
+    values["lm"] = options.find_lm(values["lm"])
     with render.Compiling(quiet=as_json) as progress, stop_on_interrupt(progress) as stop:
         run = workflows.cascade(names, source, progress=progress, stop=stop, **values)
     if run.result is not None:

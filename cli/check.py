@@ -11,10 +11,19 @@ EXIT = {"agrees": 0, "worse": FAIL, "unknown": INCONCLUSIVE, "stopped": STOPPED}
 
 
 @click.command("check")
-@click.option("--lm", help="Also ask each model three short questions; with --judge, judge with it.")
-@options.case_options_of(required=False)
+@click.option(
+    "--lm",
+    shell_complete=options.completion.lms,
+    help="Ask each model three short questions [default: $DICAST_LM, else of dicast.toml]; with --judge, it judges.",
+)
+@options.case_options
 @options.selection_options
-@click.option("--judge", metavar="FILE", help="Check a .judge.json file for drift on new labels, and nothing else.")
+@click.option(
+    "--judge",
+    metavar="FILE",
+    shell_complete=options.completion.judge_files,
+    help="Check a .judge.json file for drift on new labels, and nothing else.",
+)
 @options.limit_options
 @options.seed_option
 @click.option(
@@ -40,25 +49,24 @@ def command(lm: str | None, source: str | None, judge: str | None, as_json: bool
       dicast check --lm openai/gpt-4o-mini --cases pairs.jsonl
       dicast check --judge tone.judge.json --cases fresh.jsonl --limit 200 --seed 1
     """
-    from rich.text import Text
-
     from . import render
     from .interrupt import end_on_interrupt, stop_on_interrupt
+    from .render.checks import print_items
 
     options.load_environment()
-    cases = options.take_case_source({"source": source, **values}) if source else None
+    cases = options.find_case_source({"source": source, **values}) if source or not judge else None
     if judge is None:
         from ..workflows.checks import check
 
+        lm = options.find_lm(lm)
         with render.RunProgress(quiet=as_json) as progress, end_on_interrupt():
             items = check(cases=cases, lm=lm, timeout=values["timeout"], progress=progress)
         assert isinstance(items, tuple)
         if as_json:
             options.print_json([asdict(item) for item in items])
-        for item in () if as_json else items:
-            mark = ("ok  ", "green") if item.ok else ("FAIL", "red")
-            render.console.print(Text.assemble(mark, " ", (item.name, "bold"), f"  {item.text}"))
-        return 0 if all(item.ok for item in items) else ERROR
+        else:
+            print_items(items)
+        return 0 if all(item.ok or not item.is_needed for item in items) else ERROR
     if cases is None:
         raise click.UsageError("--judge needs --cases with new labels; dicast show FILE prints what the file contains.")
     from .. import workflows

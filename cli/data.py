@@ -42,7 +42,7 @@ def list_sets(as_json: bool) -> None:
 
 
 @command.command("get")
-@click.argument("name")
+@click.argument("name", shell_complete=options.completion.sets)
 @click.option(
     "--from",
     "source",
@@ -57,7 +57,7 @@ def get_set(name: str, source: Path | None) -> None:
 
 
 @command.command("path")
-@click.argument("name")
+@click.argument("name", shell_complete=options.completion.sets)
 @click.option(
     "--data",
     "root",

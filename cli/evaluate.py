@@ -37,12 +37,15 @@ WORST_FIRST = (FAIL, INCONCLUSIVE, 0)
     "in accuracy[subset=hard]>=0.6.",
 )
 @options.min_coverage_option
+@click.option("--all", "is_whole", is_flag=True, help="Print every figure, by section.")
 @options.json_option
 def command(
     path: str, against: tuple[str, ...], where: dict[str, str], requirements: "list[Requirement]",
-    min_coverage: float, cases_source: str | None, root: Path | None, as_json: bool, **values: Any,
+    min_coverage: float, cases_source: str | None, root: Path | None, is_whole: bool, as_json: bool, **values: Any,
 ) -> int:  # fmt: skip
-    """Measure a run against people: every metric with its 95 % interval, n and meaning.
+    """Measure a run against people: what it shows in a sentence, and the main figures with their 95 % intervals.
+
+    --all prints every figure, with n and meaning; --json holds all of them too. The sentence is that of the page.
 
     RUN is a run folder of `dicast judge`, or a .jsonl file of another tool's verdicts (docs/measuring.md has the
     fields), of several judges as in FILE.jsonl:judge=NAME. Exit 0, or as --require says; 3 when no case is scored, or
@@ -56,7 +59,9 @@ def command(
       dicast evaluate runs/first --require "accuracy>=0.7"
     """
     from .. import workflows
+    from ..pages import RunReport
     from ..workflows.run_results import check_where
+    from ..workflows.run_subjects import page_names, run_subject
     from . import render
 
     runs = [workflows.open_run(run, where) for run in (path, *against)]
@@ -81,14 +86,32 @@ def command(
             ]
         options.print_json(dumped)
     else:
-        parts = [
-            *render.evaluation(evaluation, of_run=runs[0].path.is_dir()),
-            *(part for pair in comparisons for part in render.comparison(pair)),
-        ]
-        for part in parts:
+        of_run = runs[0].path.is_dir()
+        if is_whole:
+            parts = [*render.evaluation(evaluation, of_run=of_run)]
+        else:
+            others = [workflows.evaluate(run, cases=named, **values | {"by": by}) for run in runs[1:]]
+            reports = [
+                RunReport(name, result, subject=run_subject(run))
+                for name, result, run in zip(page_names(runs), (evaluation, *others), runs, strict=True)
+            ]
+            parts = [*render.brief(reports, comparisons, also=_asked_for(values), of_run=of_run)]
+        for part in (*parts, *(part for pair in comparisons for part in render.comparison(pair))):
             render.console.print(part, soft_wrap=isinstance(part, str))
         for check in checked:
             render.console.print(f"{check.requirement}: {check.text}")
     runs[0].require_coverage(min_coverage)
     codes = [EXIT[check.outcome] for check in checked]
     return next((code for code in WORST_FIRST if code in codes), 0)
+
+
+def _asked_for(values: dict[str, Any]) -> list[str]:
+    """The measures and sections that options of this call are about; they are shown in short too."""
+    source = click.get_current_context().get_parameter_source("threshold")
+    choices = {
+        "explanations": bool(values["texts"]),
+        "self-preference": bool(values["judge_systems"]),
+        "selective accuracy": source is click.core.ParameterSource.COMMANDLINE,
+        "coverage at threshold": source is click.core.ParameterSource.COMMANDLINE,
+    }
+    return [name for name, is_asked in choices.items() if is_asked]

@@ -59,7 +59,7 @@ def list_experiments(root: Path | None, as_json: bool) -> None:
 
 
 @command.command("show")
-@click.argument("name")
+@click.argument("name", shell_complete=options.completion.experiments)
 @options.data_option
 @options.json_option
 def show_experiment(name: str, root: Path | None, as_json: bool) -> None:
@@ -82,13 +82,14 @@ def show_experiment(name: str, root: Path | None, as_json: bool) -> None:
 
 
 @command.command("run")
-@click.argument("name")
+@click.argument("name", shell_complete=options.completion.experiments)
 @click.option(
     "--lm",
     "models",
     multiple=True,
+    shell_complete=options.completion.lms,
     help="provider/model for all stages, or role=provider/model,...; several for a line each "
-    "[default: local/qwen2.5-coder-1.5b].",
+    "[default: $DICAST_LM, else of dicast.toml, else local/qwen2.5-coder-1.5b].",
 )
 @click.option("--out", type=options.FOLDER, help="Folder of the experiment [default: runs/experiments/NAME].")
 @options.limit_options
@@ -119,6 +120,7 @@ def run_experiment(name: str, models: tuple[str, ...], as_json: bool, cases: dic
     from .interrupt import stop_on_interrupt
 
     options.load_environment()
+    models = models or tuple(filter(None, [options.find_lm(None)]))
     with render.ExperimentProgress(quiet=as_json) as progress, stop_on_interrupt(progress) as stop:
         result = experiment(name, lm=models or None, cases=cases, progress=progress, stop=stop, **values)
     if as_json:

@@ -31,7 +31,7 @@ def exit_code(failure: BaseException) -> int:
     if isinstance(failure, click.Abort | KeyboardInterrupt):
         output.error("stopped.")
         return STOPPED
-    output.error(_line(failure))
+    output.error(output.wrapped(_line(failure), sys.stderr))
     return ERROR
 
 

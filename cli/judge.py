@@ -5,12 +5,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..errors import DeclarationError
 from . import INCONCLUSIVE, STOPPED, options, output
+from .estimates import print_judging
+from .why import as_dict, print_reasons, shared_budget, take_why, why_options, write_reasons
 
 if TYPE_CHECKING:
     from ..workflows import CaseJudgment, Run
+    from ..workflows.reasons import WhyRun
 
-EXIT = {"complete": 0, "budget": INCONCLUSIVE, "stopped": STOPPED}
+EXIT = {"complete": 0, "failures": 0, "budget": INCONCLUSIVE, "stopped": STOPPED}
 
 
 @click.command("judge")
@@ -19,6 +23,7 @@ EXIT = {"complete": 0, "budget": INCONCLUSIVE, "stopped": STOPPED}
     "name",
     default="direct",
     show_default=True,
+    shell_complete=options.completion.judges,
     help="A program of `dicast list`, a .yaml file of yours, or a .judge.json file.",
 )
 @options.case_options
@@ -31,6 +36,7 @@ EXIT = {"complete": 0, "budget": INCONCLUSIVE, "stopped": STOPPED}
     help="Also write each text that the judge rewrote, and its original, as cases for another judge, into a file that "
     "is new or holds such texts.",
 )
+@why_options
 @click.option("--explain", metavar="CASE", help="Judge the one case of this id and print the whole judgment.")
 @options.limit_options
 @options.seed_option
@@ -41,12 +47,15 @@ EXIT = {"complete": 0, "budget": INCONCLUSIVE, "stopped": STOPPED}
     help="Judge these unscored cases again too, as in parse_failure,refusal; or all [always: infrastructure, budget, "
     "internal, unreadable].",
 )
+@click.option("--dry-run", is_flag=True, help="Only estimate calls, tokens and cost; no model is called.")
 @options.trust_option
 @options.pace_options
 @options.budget_option
 @options.min_coverage_option
 @options.json_option
-def command(explain: str | None, corrected: Path | None, min_coverage: float, as_json: bool, **values: Any) -> int:
+def command(
+    explain: str | None, corrected: Path | None, min_coverage: float, dry_run: bool, as_json: bool, **values: Any
+) -> int:
     """Judge cases with a program and write a run folder; running again continues where it stopped.
 
     Exit 0 when every case has a verdict, if some are unscored too; 3 when none is scored, or fewer than --min-coverage;
@@ -59,7 +68,7 @@ def command(explain: str | None, corrected: Path | None, min_coverage: float, as
                    --lm openai/gpt-4o-mini --branches 3
       dicast judge --judge fennec --cases pairs.jsonl --explain 17
       dicast judge --judge fennec-correct --cases pairs.jsonl --out runs/fix --corrected corrected.jsonl
-      dicast judge --judge tone.judge.json --cases pairs.jsonl --out runs/tone
+      dicast judge --judge tone.judge.json --cases pairs.jsonl --out runs/tone --why unsure
       dicast judge --judge direct --cases pairs.jsonl --panel openai/gpt-4o-mini --panel anthropic/claude-haiku-4-5
     """
     from .. import workflows
@@ -68,27 +77,47 @@ def command(explain: str | None, corrected: Path | None, min_coverage: float, as
     from .interrupt import end_on_interrupt, stop_on_interrupt
 
     options.load_environment()
+    chosen = take_why(values, explain)
     source, judge = options.take_case_source(values), options.take_judge_spec(values)
+    if dry_run:
+        if chosen or explain is not None:
+            raise DeclarationError("--dry-run: counts what verdicts take, without --why and --explain. Leave them out.")
+        counted = {name: values[name] for name in ("limit", "limit_groups", "seed")}
+        with render.RunProgress(quiet=as_json) as progress:
+            estimate = workflows.estimate_run(judge, source, progress=progress, **counted)
+        options.print_json(estimate.model_dump(mode="json")) if as_json else print_judging(estimate)
+        return 0
     if corrected:
-        corrected_path(corrected, source.source)  # refused before anything is judged
-    with render.RunProgress(quiet=as_json) as progress:
-        if explain is not None:
-            with render.status(f"judging {explain}"), end_on_interrupt():
-                shared = {name: values[name] for name in ("timeout", "trust")}
-                judgment = workflows.explain(judge, source, explain, progress=progress, **shared)
-            return _print_judgment(judgment, as_json)
-        with stop_on_interrupt(progress) as stop:
-            run = workflows.run(judge, source, progress=progress, stop=stop, **values)
+        corrected_path(
+            corrected, source.source if isinstance(source, workflows.CaseSource) else None
+        )  # refused before anything is judged
+    reasons: WhyRun | None = None
+    with shared_budget(values, chosen):
+        with render.RunProgress(quiet=as_json) as progress:
+            if explain is not None:
+                with render.status(f"judging {explain}"), end_on_interrupt():
+                    shared = {name: values[name] for name in ("timeout", "trust")}
+                    judgment = workflows.explain(judge, source, explain, progress=progress, **shared)
+                return _print_judgment(judgment, as_json)
+            with stop_on_interrupt(progress) as stop:
+                run = workflows.run(judge, source, progress=progress, stop=stop, **values)
+        if chosen and run.status == "complete":
+            reasons = write_reasons(run, judge, source, chosen, values, as_json)
     rewritten = workflows.write_corrected(run, corrected) if corrected else None
-    _print_run(run, as_json, {} if rewritten is None else {"corrected": str(corrected), "rewritten": rewritten})
+    more: dict[str, Any] = {} if rewritten is None else {"corrected": str(corrected), "rewritten": rewritten}
+    _print_run(run, as_json, more | ({} if reasons is None else {"why": as_dict(reasons)}))
+    if reasons is not None and not as_json:
+        print_reasons(reasons)
     if run.status == "budget":
         output.error(f"dicast: {run.message} The run continues where it stopped.")
+    if reasons is not None and reasons.status == "budget":
+        output.error(f"dicast: {reasons.message} The same command writes the other reasons.")
     if run.status == "complete":
         run.require_coverage(min_coverage)
-    return EXIT[run.status or "complete"]
+    return EXIT[(run.status if reasons is None else reasons.status) or "complete"]
 
 
-def _print_run(run: "Run", as_json: bool, corrected: dict[str, Any]) -> None:
+def _print_run(run: "Run", as_json: bool, more: dict[str, Any]) -> None:
     """Print the measures of the whole run, what each stage cost this time, and where the rewritten texts are."""
     from ..evaluation import evaluate
     from . import render
@@ -98,7 +127,7 @@ def _print_run(run: "Run", as_json: bool, corrected: dict[str, Any]) -> None:
         summary: dict[str, Any] = {"out": str(folder), "rejected": run.rejected, "unlabelled": run.unlabelled}
         summary["evaluation"] = evaluation.model_dump(mode="json")
         options.print_json(
-            summary | corrected | {"stages": {stage: usage.model_dump() for stage, usage in run.usage.items()}}
+            summary | more | {"stages": {stage: usage.model_dump() for stage, usage in run.usage.items()}}
         )
         return
     render.console.print(evaluation.signature, style="dim", soft_wrap=True)
@@ -111,12 +140,10 @@ def _print_run(run: "Run", as_json: bool, corrected: dict[str, Any]) -> None:
     if run.rejected:
         render.console.print(f"{run.rejected:,} bad rows are in {folder / 'rejects.jsonl'}")
     render.console.print(f"verdicts: {folder / 'verdicts.jsonl'}")
-    if corrected.get("rewritten") == 0:
-        render.console.print(f"no text was rewritten, so {corrected['corrected']} is not written")
-    elif corrected:
-        render.console.print(
-            f"rewritten texts, each with its original: {corrected['rewritten']:,} in {corrected['corrected']}"
-        )
+    if more.get("rewritten") == 0:
+        render.console.print(f"no text was rewritten, so {more['corrected']} is not written")
+    elif more.get("rewritten"):
+        render.console.print(f"rewritten texts, each with its original: {more['rewritten']:,} in {more['corrected']}")
     if evaluation.labelled:
         render.console.print(f"more: dicast evaluate {folder}   dicast report {folder}", style="dim")
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @click.command("list")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=options.completion.listed)
 @options.json_option
 def command(name: str | None, as_json: bool) -> None:
     """List every judge with its source, what it judges, its stages and its LM calls for a case; NAME shows one whole.
@@ -87,6 +87,7 @@ def _rows(registry: "Registry[Program]") -> tuple[list[dict[str, Any]], dict[str
 def _entry(name: str) -> dict[str, Any]:
     """Everything of one judge or preparation, or of a judge in a YAML file."""
     from ..judging import PROGRAMS, Program, build
+    from ..judging.parameter_help import parameter_help
     from ..judging.registry import JUDGE_SUFFIX, is_judge_file
     from ..preparation.registry import PREPARATIONS
 
@@ -97,7 +98,7 @@ def _entry(name: str) -> dict[str, Any]:
     else:
         program = (PREPARATIONS if name in PREPARATIONS else PROGRAMS).find(name)
         judge = program.build()
-    return _row(program, judge) | {"questions": _questions(judge)}
+    return _row(program, judge) | {"questions": _questions(judge), "parameter_help": parameter_help(judge)}
 
 
 def _row(program: Any, built: Any) -> dict[str, Any]:
@@ -142,7 +143,9 @@ def _print_whole(row: dict[str, Any], print_: Any) -> None:
     for field in ("source", "inputs", "calls"):
         print_(f"  {field}: {row[field]}")
     for name, value in row["parameters"].items():
-        print_(f"  {name}={value}", style="dim")
+        print_(f"  {name}={value}")
+        if sentence := row["parameter_help"][name]:
+            print_(f"    {sentence}", style="dim", markup=False)
     for question in row["questions"]:
         fields = f"{', '.join(question['inputs'])} -> {', '.join(question['outputs'])}"
         print_(Text.assemble("\n  ", (question["stage"], "bold"), f" ({' or '.join(question['readouts'])}): {fields}"))

@@ -54,7 +54,7 @@ def list_models(as_json: bool) -> None:
 
 
 @command.command("get")
-@click.argument("name")
+@click.argument("name", shell_complete=options.completion.models)
 @click.option("--from", "source", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="A local copy.")
 def get_model(name: str, source: Path | None) -> None:
     """Fetch a model, check its SHA-256 and print its path."""
@@ -67,7 +67,7 @@ def get_model(name: str, source: Path | None) -> None:
 
 
 @command.command("path")
-@click.argument("name")
+@click.argument("name", shell_complete=options.completion.models)
 def model_path(name: str) -> None:
     """Print the path of a fetched model."""
     from ..engines import weights

@@ -1,76 +1,32 @@
 """Options that several commands share, and what they are parsed into."""
 
-import dataclasses
-import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
-from ..data import rows
-from ..data.rows import Scale
 from ..parsing import JsonError, load_json
+from . import completion as completion
+from .case_options import case_options as case_options
+from .case_options import data_option as data_option
+from .case_options import find_case_source as find_case_source
+from .case_options import source_like as source_like
+from .case_options import take_case_source as take_case_source
 from .dotenv_file import load_environment as load_environment
+from .model_choice import find_lm as find_lm
+from .option_types import FOLDER as FOLDER
+from .option_types import RUN as RUN
+from .option_types import FloatRange as FloatRange
+from .option_types import Function, together
+from .option_types import NameChoice as NameChoice
+from .option_types import NameList as NameList
+from .option_types import OutPath as OutPath
 from .output import print_json as print_json
 
 if TYPE_CHECKING:
     from ..engines.ledger import Budget
-    from ..workflows import CaseSource, JudgeSpec, Requirement
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-class NameChoice(click.ParamType[str]):
-    """One of some names, which are computed only when a value is parsed or the help is shown.
-
-    Args:
-        names: gives the names, as those of a registry.
-    """
-
-    name = "name"
-
-    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
-        self.names = names
-
-    @property
-    def _choice(self) -> "click.Choice[str]":
-        return click.Choice(tuple(self.names()))
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
-        return self._choice.get_metavar(param, ctx)
-
-    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:
-        return self._choice.get_missing_message(param, ctx)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        return self._choice.convert(value, param, ctx)
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return self._choice.shell_complete(ctx, param, incomplete)
-
-
-class NameList(NameChoice):
-    """One of some names, or several with commas; the command checks them."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        return str(value)
-
-
-def parse_scale(_: click.Context, __: click.Parameter, text: str) -> Scale:
-    try:
-        return rows.parse_scale(text)
-    except ValueError as error:
-        raise click.BadParameter(f"{error}.") from None
-
-
-def parse_fields(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
-    pairs = [pair.partition("=") for text in texts for pair in text.split(",")]
-    for ours, equals, theirs in pairs:
-        if not (ours and equals and theirs):
-            raise click.BadParameter(f"{ours + equals + theirs!r}: write OURS=THEIRS, as in response_a=chosen.")
-    return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
+    from ..workflows import JudgeSpec, Requirement
 
 
 def parse_settings(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> dict[str, Any]:
@@ -124,42 +80,13 @@ def _add_judge_systems(context: click.Context, _: click.Parameter, names: tuple[
     context.params["judge_systems"] = (*context.params.get("judge_systems", ()), *names)
 
 
-class FloatRange(click.FloatRange):
-    """A number of a range; NaN is not in any."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        number: float = super().convert(value, param, ctx)
-        return self.fail(f"{value!r} is not a number.", param, ctx) if math.isnan(number) else number
-
-
-class OutPath(click.Path):
-    """A file or folder to write; its name is not empty."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return super().convert(value, param, ctx) if str(value) else self.fail("the name is empty.", param, ctx)
-
-
-class RunPath(click.Path):
-    """A run that exists: a folder, a file, or rows of a file as in verdicts.jsonl:judge=gpt-4o."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from ..errors import RunError
-        from ..workflows.run_names import parse_run_name
-
-        try:
-            parse_run_name(str(value))
-        except RunError as error:
-            self.fail(str(error), param, ctx)
-        return str(value)
-
-
-FOLDER = OutPath(path_type=Path, file_okay=False)
-RUN = RunPath(exists=True)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON to standard output.")
 lm_option = click.option(
-    "--lm", help="provider/model for all stages, or role=provider/model,... [default: local/qwen2.5-coder-1.5b]"
+    "--lm",
+    shell_complete=completion.lms,
+    help="provider/model for all stages, or role=provider/model,...  [default: $DICAST_LM, else of dicast.toml, else "
+    "local/qwen2.5-coder-1.5b]",
 )
-data_option = click.option("--data", "root", type=FOLDER, help="Folder of public sets [default: $DICAST_DATA].")
 no_ties_option = click.option("--no-ties", is_flag=True, help="Leave out cases whose human label is a tie.")
 _refusals_option = click.option(
     "--refusals",
@@ -234,17 +161,6 @@ def set_option(text: str) -> Callable[[Function], Function]:
     return click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", callback=parse_settings, help=text)
 
 
-def together(*options: Callable[[Function], Function]) -> Callable[[Function], Function]:
-    """One decorator of several options, in this order."""
-
-    def decorated(function: Function) -> Function:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return decorated
-
-
 limit_options = together(
     click.option(
         "--limit", type=click.IntRange(1), help="Use this many cases: the first, or with --seed a random sample."
@@ -260,27 +176,6 @@ selection_options = together(
 pace_options = together(workers_option, in_flight_option, timeout_option)
 
 
-def case_options_of(*, required: bool) -> Callable[[Function], Function]:
-    """--cases, --data, --fields, --scale, --aspect, --max-chars, --skip-bad; --cases `required` or not."""
-    return together(
-        click.option(
-            "--cases",
-            "source",
-            required=required,
-            help="A .jsonl, .csv or .parquet file (.gz too), hf:NAME[:SPLIT], or a set of `dicast data list`.",
-        ),
-        data_option,
-        click.option("--fields", multiple=True, callback=parse_fields, help="Other column names: OURS=THEIRS,..."),
-        click.option(
-            "--scale", default="1..5", callback=parse_scale, show_default=True, help="Scale of scores that name none."
-        ),
-        click.option("--aspect", help="Only cases of this aspect."),
-        click.option("--max-chars", type=click.IntRange(1), help="Only cases of at most so many characters in all."),
-        click.option("--skip-bad", is_flag=True, help="Write bad rows to a rejects file and go on."),
-    )
-
-
-case_options = case_options_of(required=True)
 measuring_options = together(
     where_option,
     click.option(
@@ -329,7 +224,9 @@ measuring_options = together(
 judge_options = together(
     lm_option,
     click.option(
-        "--readout", type=click.Choice(["generate", "probability"]), help="How verdicts are read from the model."
+        "--readout",
+        type=click.Choice(["generate", "probability", "auto", "sampled", "stated"]),
+        help="How verdicts are read from the model; auto: from token probabilities where it gives them.",
     ),
     click.option("--order", type=click.Choice(["one", "both"]), help="Show pairs in one order or in both."),
     click.option(
@@ -347,7 +244,11 @@ judge_options = together(
         "judges that can.",
     ),
     click.option(
-        "--panel", multiple=True, metavar="LM", help="A member of a panel of this judge; give it more than once."
+        "--panel",
+        multiple=True,
+        metavar="LM",
+        shell_complete=completion.lms,
+        help="A member of a panel of this judge; give it more than once.",
     ),
     click.option(
         "--samples", type=click.IntRange(1, 100), default=1, help="Judge each case this often; a panel as well."
@@ -362,14 +263,6 @@ judge_options = together(
 )
 
 
-def take_case_source(values: dict[str, Any]) -> "CaseSource":
-    """The case source of these option values, which are taken out."""
-    from ..workflows import CaseSource
-
-    names = [field.name for field in dataclasses.fields(CaseSource) if field.name in values]
-    return CaseSource(**{name: values.pop(name) for name in names})
-
-
 def take_judge_spec(values: dict[str, Any]) -> "JudgeSpec":
     """The judge of these option values, which are taken out."""
     from ..workflows import JudgeSpec
@@ -377,4 +270,6 @@ def take_judge_spec(values: dict[str, Any]) -> "JudgeSpec":
     structure = {name: values.pop(name) for name in ("readout", "order", "branches")}
     settings = {name: value for name, value in structure.items() if value is not None} | values.pop("settings")
     names = ("name", "lm", "learn", "panel", "samples", "pool")
+    if not values["panel"]:
+        values["lm"] = find_lm(values["lm"], values["name"])
     return JudgeSpec(**{name: values.pop(name) for name in names}, settings=settings)

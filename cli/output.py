@@ -10,8 +10,11 @@ import logging
 import os
 import re
 import select
+import shutil
 import sys
+import textwrap
 import warnings
+from functools import partial
 from typing import IO, Any
 
 from ..redaction import CONTROLS, clean, redact
@@ -27,11 +30,23 @@ def echo(text: object) -> None:
 
 
 def error(text: object) -> None:
-    """Print a line on standard error; nothing happens where it cannot be written."""
+    """Print a line on standard error, on a terminal between words; nothing happens where it cannot be written."""
     try:
-        _write(sys.stderr, clean(str(text)) + "\n")
+        _write(sys.stderr, _wrapped(clean(str(text)), sys.stderr) + "\n")
     except OSError:
         discard(sys.stderr)
+
+
+def wrapped(text: str, stream: IO[str]) -> str:
+    """The text, of which a terminal breaks no line within a word; unchanged where the stream is no terminal."""
+    if not stream.isatty():
+        return text
+    width = shutil.get_terminal_size().columns
+    lines = [
+        textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False) if len(line) > width else [line]
+        for line in text.splitlines()
+    ]
+    return "\n".join(part for parts in lines for part in parts)
 
 
 def print_json(value: object) -> None:
@@ -106,6 +121,20 @@ def reader_has_gone() -> bool:
     for number in (1, 2):
         poll.register(number, 0)
     return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+
+
+def write_text(stream: IO[str], text: str) -> None:
+    """Write a text as it is but for keys and control characters; line ends within rows stay."""
+    _write(stream, UNPRINTABLE.sub("\ufffd", redact(text)))
+
+
+def _wrapped(text: str, stream: IO[str]) -> str:
+    """The text as lines of a terminal's width; elsewhere the text. A word that is wider stays whole."""
+    if not stream.isatty():
+        return text
+    width = shutil.get_terminal_size().columns
+    wrap = partial(textwrap.fill, width=width, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(line if len(line) <= width else wrap(line) for line in text.split("\n"))
 
 
 def _write(stream: IO[str], text: str) -> None:

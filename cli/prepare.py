@@ -22,7 +22,11 @@ def _preparations() -> list[str]:
 
 @click.command("prepare")
 @click.option(
-    "--with", "names", required=True, type=options.NameList(_preparations), help="One of these, or several with commas."
+    "--with",
+    "names",
+    required=True,
+    type=options.NameList(_preparations, "preparations"),
+    help="One of these, or several with commas.",
 )
 @options.case_options
 @click.option(
@@ -71,6 +75,7 @@ def command(names: str, out: Path, min_coverage: float, as_json: bool, **values:
 
     options.load_environment()
     source = options.take_case_source(values)
+    values["lm"] = options.find_lm(values["lm"])
     with render.PrepareProgress(quiet=as_json) as progress, stop_on_interrupt(progress) as stop:
         result = workflows.prepare(names, source, out, progress=progress, stop=stop, **values)
     _print(result, as_json)

@@ -17,7 +17,7 @@ from . import options
     show_default=True,
     help="The page; a name that ends in .md is written as Markdown, without plots and cases.",
 )
-@click.option("--title", show_default="Judge report, or the compiled judge's name")
+@click.option("--title", show_default="the judges and their data, or the compiled judge's name")
 @click.option(
     "--cases", "cases_source", help="Where the texts are, if not where the run read them, or outside of this project."
 )
@@ -25,11 +25,12 @@ from . import options
 @click.option(
     "--most", type=click.IntRange(0, 2000), default=200, show_default=True, help="Cases shown of each run, worst first."
 )
+@click.option("--no-texts", is_flag=True, help="Leave out everything that people or a model wrote of the cases.")
 @options.measuring_options
 @options.json_option
 def command(
     paths: tuple[str, ...], out: Path, cases_source: str | None, root: Path | None, where: dict[str, str],
-    as_json: bool, **values: Any,
+    no_texts: bool, as_json: bool, **values: Any,
 ) -> int:  # fmt: skip
     """Write one self-contained page about runs: it opens offline, and can be sent to people.
 
@@ -49,7 +50,9 @@ def command(
 
     cases = workflows.CaseSource(cases_source, root=root) if cases_source else None
     with render.RunProgress(quiet=as_json) as progress:
-        page = workflows.report(paths, out, cases=cases, where=where, progress=progress, **values)
+        page = workflows.report(
+            paths, out, cases=cases, where=where, show_texts=not no_texts, progress=progress, **values
+        )
     if as_json:
         about = {"compilation": page.titles[0]} if page.is_compilation else {"runs": list(page.titles)}
         options.print_json({"out": str(out), **about, "bytes": page.size})

@@ -18,7 +18,7 @@ VERDICTS = {"exact": "exact", "rounds equal": "round equal", "differs": "differ"
 
 
 @click.command("reproduce")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=options.completion.tables)
 @click.option(
     "--data",
     "root",

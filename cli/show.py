@@ -10,8 +10,6 @@ from rich.text import Text
 
 from ..data.counting import cases_text
 from . import options
-from .render.evaluation import counted_proportion
-from .render.measures import interval_text, number
 
 if TYPE_CHECKING:
     from ..judging.judge_summary import FileSummary, JudgeSummary, StageChange
@@ -23,7 +21,13 @@ Line = tuple[int, str, str]  # indentation, text, style
 
 
 @click.command("show")
-@click.argument("path", type=click.Path(path_type=Path), metavar="FILE", required=False)
+@click.argument(
+    "path",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    required=False,
+    shell_complete=options.completion.judge_files,
+)
 @click.option("--history", is_flag=True, help="Show the tests and checks that this machine has noted, and no file.")
 @options.json_option
 def command(path: Path | None, history: bool, as_json: bool) -> None:
@@ -68,6 +72,8 @@ def _show_history(as_json: bool) -> None:
 
 
 def _lines(summary: "FileSummary") -> Iterator[Line]:
+    from .render.evaluation import counted_proportion
+
     yield 0, f"{Path(summary.file).name}  {summary.fingerprint[:12]}", "bold"
     yield from _judge(summary.judge, 2)
     if summary.certificate:
@@ -216,6 +222,7 @@ def _is_measure(value: Any) -> bool:
 def _measure_text(value: Mapping[str, Any]) -> str:
     """Value and interval as `dicast evaluate` prints them; the value only, if an end of the interval is missing."""
     from ..evaluation.results import Measure
+    from .render.measures import interval_text
 
     ends = {name: value.get(name) for name in ("value", "low", "high", "null_value")}
     return interval_text(Measure(name="", **ends))
@@ -223,7 +230,7 @@ def _measure_text(value: Mapping[str, Any]) -> str:
 
 def _value_text(value: Any) -> str:
     if value is None:
-        return number(None)
+        return "-"
     if _is_measure(value):
         return f"{_measure_text(value)}, n {value['n']}"
     if isinstance(value, float) and math.isfinite(value):

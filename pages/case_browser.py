@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..data import Correction, Finding, Judged, Scores
-from ..data.case import MOST_SCORE, Case, Label
+from ..data.case import MOST_SCORE, Case, Category, Label
 from .formatting import MINUS, MISSING, THIN, counted, format_value
 from .plots.chart import shortened
 from .run_report import Disagreement, RunReport
@@ -62,7 +62,10 @@ class CriterionEvidence:
 
 @dataclass(frozen=True)
 class CaseRow:
-    """One disagreement; `human` and `judge` are labels as text, which the filters compare."""
+    """One disagreement; `human` and `judge` are labels as text, which the filters compare, and so are `themes`.
+
+    `rationale_note` is what a reader must know of a reason that was written after the verdict.
+    """
 
     number: int
     run: str
@@ -80,20 +83,26 @@ class CaseRow:
     factors: tuple[Finding, ...]
     criteria: tuple[CriterionEvidence, ...]
     rationale: str
+    rationale_note: str
+    themes: tuple[str, ...]
     corrections: tuple[tuple[str, str, Correction], ...]
     facts: tuple[str, ...]
 
     @property
     def orders_differ(self) -> bool:
         """Whether the two orders have different winners."""
-        return self.judged.consistent is False
+        return self.judged.consistent is False and not self.judged.by_head
 
 
 def rows(runs: Sequence[RunReport]) -> list[CaseRow]:
     """The disagreements of all runs, the most certain first: abstention does not remove these errors."""
-    pairs = [(run.name, disagreement) for run in runs for disagreement in run.disagreements]
+    pairs = [(run, disagreement) for run in runs for disagreement in run.disagreements]
     pairs.sort(key=lambda pair: -(pair[1].judged.certainty if pair[1].judged.certainty is not None else -1.0))
-    return [_row(number, run, disagreement) for number, (run, disagreement) in enumerate(pairs, start=1)]
+    themes = {run.name: _themes_by_case(run) for run in runs}
+    return [
+        _row(number, run.name, disagreement, themes[run.name].get(disagreement.judged.case_id, ()))
+        for number, (run, disagreement) in enumerate(pairs, start=1)
+    ]
 
 
 def menus(cases: Sequence[CaseRow]) -> dict[str, list[str]]:
@@ -102,13 +111,23 @@ def menus(cases: Sequence[CaseRow]) -> dict[str, list[str]]:
         "run": list(dict.fromkeys(row.run for row in cases)),
         "human": sorted({row.human for row in cases if _is_label(row.human)}),
         "judge": sorted({row.judge for row in cases if _is_label(row.judge)}),
+        "theme": sorted({theme for row in cases for theme in row.themes}),
     }
 
 
-def _row(number: int, run: str, disagreement: Disagreement) -> CaseRow:
-    judged, case = disagreement.judged, disagreement.case
+def _themes_by_case(run: RunReport) -> dict[str, tuple[str, ...]]:
+    """The themes of each case, by their first words."""
+    themes: dict[str, tuple[str, ...]] = {}
+    for theme in (theme for table in run.themes.values() for theme in table):
+        for case_id in theme.case_ids:
+            themes[case_id] = (*themes.get(case_id, ()), ", ".join(theme.words[:3]))
+    return themes
+
+
+def _row(number: int, run: str, disagreement: Disagreement, themes: tuple[str, ...] = ()) -> CaseRow:
+    judged, case, reason = disagreement.judged, disagreement.case, disagreement.reason
+    rationale = "" if any(f.explanation for f in judged.findings if not f.is_factor) else judged.rationale
     certainty, n = judged.certainty, _candidates(judged, case)
-    has_explanations = any(finding.explanation for finding in judged.findings if not finding.is_factor)
     return CaseRow(
         number=number,
         run=run,
@@ -125,7 +144,9 @@ def _row(number: int, run: str, disagreement: Disagreement) -> CaseRow:
         votes=_votes(judged.votes),
         factors=tuple(finding for finding in judged.findings if finding.is_factor),
         criteria=_criteria(judged),
-        rationale="" if has_explanations else judged.rationale,
+        rationale=rationale or (reason.text if reason else ""),
+        rationale_note=reason.note if reason and not rationale else "",
+        themes=themes,
         corrections=tuple((letter(c.candidate, n), _score_change(c), c) for c in judged.corrections),
         facts=tuple(_facts(judged, case)),
     )
@@ -151,14 +172,16 @@ def _label_text(winner: object) -> str:
 def _label(label: Label | None) -> str:
     if label is None:
         return MISSING
-    return " : ".join(map(_score, label.values)) if isinstance(label, Scores) else _label_text(label.value)
+    if isinstance(label, Category):
+        return label.category
+    return " : ".join(map(_score, label.values)) if isinstance(label, Scores) else _label_text(label.answer)
 
 
 def _verdict(judged: Judged) -> str:
     if judged.status != "scored":
         return judged.status
-    if judged.winner is not None:
-        return _label_text(judged.winner)
+    if judged.answer is not None:
+        return judged.category or _label_text(judged.answer)
     return " : ".join(map(_score, judged.scores)) if judged.scores else MISSING
 
 
@@ -198,8 +221,8 @@ def _criteria(judged: Judged) -> tuple[CriterionEvidence, ...]:
 def _reading(finding: Finding) -> Reading:
     scores, levels = finding.scores or (), finding.levels or ()
     facts = []
-    if finding.coverage is not None:
-        facts.append(f"mass read {format_value(finding.coverage, 'percent')}")
+    if finding.mass_read is not None:
+        facts.append(f"mass read {format_value(finding.mass_read, 'percent')}")
     if finding.certainty is not None:
         facts.append(f"stated certainty {format_value(finding.certainty, 'percent')}")
     return Reading(
@@ -242,7 +265,7 @@ def _facts(judged: Judged, case: Case | None) -> Iterator[str]:
         yield f"{name}: {', '.join(values)}"
     if judged.order_winners:
         winners = (f"{ORDERS[order]}: {_label_text(winner)}" for order, winner in judged.order_winners.items())
-        yield "; ".join(winners)
+        yield ("before the head: " if judged.by_head else "") + "; ".join(winners)
     usage = judged.usage
     if usage.calls:
         tokens = usage.prompt_tokens + usage.completion_tokens

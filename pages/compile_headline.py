@@ -6,8 +6,10 @@ The text claims no more than the test shows: a difference that is not significan
 from collections.abc import Iterator
 
 from ..evaluation.minimum_detectable_effect import Sensitivity, sensitivity
-from ..evaluation.results import Measure
+from ..evaluation.results import Evaluation, Measure
+from ..optimizers.answer import CONSTANT, WORSE
 from ..optimizers.compile_folder import Compilation
+from .changed_cases import changes_sentence, pieces_of
 from .formatting import (
     THIN,
     counted,
@@ -19,7 +21,6 @@ from .formatting import (
     readable,
 )
 from .run_headline import Headline, PageAnswer, Tone
-from .run_report import calibration_error
 
 OUTCOMES: dict[str, tuple[Tone, str]] = {
     "improved": ("good", "Better than the uncompiled judge"),
@@ -30,15 +31,42 @@ OUTCOMES: dict[str, tuple[Tone, str]] = {
 
 def compile_headline(compilation: Compilation) -> Headline:
     """The outcome, and the sentences that support it."""
-    tone, words = OUTCOMES[compilation.result.outcome]
+    result = compilation.result
+    tone, words = OUTCOMES[result.outcome]
+    better = [fault.removeprefix(WORSE).partition(":")[0] for fault in result.faults if fault.startswith(WORSE)]
+    if better:
+        tone, words = "bad", f"Worse than {' and '.join(better)}"
+    elif any(fault.startswith(CONSTANT) for fault in result.faults):
+        tone, words = "bad", "One answer for every case"
+    same = any(claim.of == "verdicts" and claim.state == "unchanged" for claim in result.claims)
+    answer = [_improved(compilation), _gain(compilation)]
     sentences = [
-        _gain(compilation),
+        *result.faults,
+        *(answer if same else answer[::-1]),
+        changes_sentence(result.changes),
         _looks(compilation),
         _power(compilation),
-        _spent(compilation),
-        _cost_per_verdict(compilation),
     ]
     return Headline(tone, words, tuple(filter(None, sentences)))
+
+
+def compile_facts(compilation: Compilation) -> list[str]:
+    """What the delivered head was fitted to, what compiling took, and what a verdict takes."""
+    return list(filter(None, [_final(compilation), f"{_spent(compilation)} {_cost_per_verdict(compilation)}".strip()]))
+
+
+def _improved(compilation: Compilation) -> str:
+    """What improved; empty in folders of earlier versions."""
+    sentence = compilation.result.headline
+    return f"{sentence[:1].upper()}{sentence[1:]}.".replace(" -> ", " → ") if sentence else ""
+
+
+def _final(compilation: Compilation) -> str:
+    """What the delivered head was fitted to, and which estimate speaks for it."""
+    training = compilation.judge_file.training if compilation.judge_file else {}
+    final = training.get("final")
+    sentence = str(final.get("sentence", "")) if isinstance(final, dict) else ""
+    return f"{sentence[:1].upper()}{sentence[1:]}." if sentence else ""
 
 
 def compile_answers(compilation: Compilation) -> tuple[PageAnswer, ...]:
@@ -71,15 +99,16 @@ def _gain(compilation: Compilation) -> str:
     result = compilation.result
     test = result.decisive_test
     if test is None:
-        return "The test part has too few labelled cases with verdicts of both judges to compare them."
+        return "There are too few labelled cases with verdicts of both judges to compare them."
     difference, name = test.difference, readable(test.name)
     after, before = (_value(judge.evaluation.measure(test.name)) for judge in (result.compiled, result.uncompiled))
     sides = f"{name} is {after} after compiling and {before} before" if after and before else f"{name} changed"
     interval = format_interval(difference)
-    interval = f"95{THIN}% interval {interval}, " if interval else ""
     p = format_p_value(test.p)
-    p = f"p {p}" if p.startswith("<") else f"p = {p}"
-    return f"On {difference.n:,} untouched test cases {sides}: {format_measure(difference)} ({interval}{p})."
+    p = "" if result.headline else f"p {p}" if p.startswith("<") else f"p = {p}"  # the headline has the adjusted one
+    shown = ", ".join(filter(None, [f"95{THIN}% interval {interval}" if interval else "", p]))
+    cases = "untouched test cases" if result.estimate == "split" else "labelled cases, each judged out of fold,"
+    return f"On {difference.n:,} {cases} {sides}: {format_measure(difference)}{f' ({shown})' if shown else ''}."
 
 
 def _looks(compilation: Compilation) -> str:
@@ -133,6 +162,14 @@ def _cost_per_verdict(compilation: Compilation) -> str:
     return f"A verdict takes {format_value(after)} {'call' if after == 1 else 'calls'}, {compared}."
 
 
+def _sure_and_right(evaluation: Evaluation) -> tuple[str, str] | None:
+    """The mean certainty, and how many verdicts are right; None where either is not known."""
+    sure, over = (evaluation.measure(name) for name in ("mean certainty", "overconfidence"))
+    if sure is None or over is None or sure.value is None or over.value is None:
+        return None
+    return format_percent(sure.value), format_percent(sure.value - over.value)
+
+
 def _answers(compilation: Compilation) -> Iterator[PageAnswer]:
     result = compilation.result
     test = result.decisive_test
@@ -140,10 +177,14 @@ def _answers(compilation: Compilation) -> Iterator[PageAnswer]:
         interval = format_interval(test.difference)
         line = readable(test.name) + (f", 95{THIN}% interval {interval}" if interval else "")
         yield PageAnswer("Is it better?", format_measure(test.difference), line, "test", OUTCOMES[result.outcome][0])
-    error, before = (calibration_error(judge.evaluation) for judge in (result.compiled, result.uncompiled))
-    if error is not None:
-        line = "expected calibration error" + (f", {format_measure(before)} before" if before is not None else "")
-        yield PageAnswer("Is it calibrated?", format_measure(error), line, "calibration")
+    if result.changes is not None and result.changes.n:
+        parts = [f"{piece.n:,} {piece.words}" for piece in pieces_of(result.changes) if piece.is_listed]
+        value = f"{result.changes.changed:,} of {result.changes.n:,}"
+        yield PageAnswer("What changed?", value, ", ".join(parts) or "every verdict is the same", "cases")
+    sure, before = (_sure_and_right(judge.evaluation) for judge in (result.compiled, result.uncompiled))
+    if sure is not None:
+        line = f"and right in {sure[1]}" + (f"; before {before[0]} sure, right in {before[1]}" if before else "")
+        yield PageAnswer("Is its certainty to be trusted?", f"{sure[0]} sure", line, "calibration")
     certificate = compilation.certificate
     if certificate is not None:
         limit = format_percent(certificate.risk)

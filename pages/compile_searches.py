@@ -96,7 +96,8 @@ def prompt_summary(search: PromptSearch) -> str:
 
 def no_budget(search: str) -> str:
     """A search that was not begun."""
-    return f"The {search} search was not started: the test needed the rest of the budget."
+    name = search if search == "fine-tuning" else f"{search} search"
+    return f"The {name} was not started: the test needed the rest of the budget."
 
 
 def _tried(trials: int, noun: str, verdicts: int) -> str:

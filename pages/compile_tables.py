@@ -4,17 +4,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..evaluation.results import Evaluation, Measure
+from ..optimizers.claims import Claim, measured
 from ..optimizers.compile_folder import Compilation, PromptSearch
+from ..optimizers.finetune import FineTuned, FineTuning
 from ..optimizers.head.worth import EvidenceWorth
 from ..optimizers.objective import title_of
-from ..optimizers.result import COMPILED, JudgeOnTest
+from ..optimizers.result import JudgeOnTest
 from ..optimizers.structure.pareto import StructureTrial
 from ..optimizers.structure.search import StructureSearch
 from .compile_searches import higher_is_better, prompt_change, prompt_measure, structure_change, structure_measure
 from .formatting import MISSING, format_interval, format_measure, format_p_value, format_value, readable
 from .text_tables import TextCell, TextRow, TextTable
 
-COLUMNS = ("accuracy", "agreement", "kappa", "nDCG", "spearman", "pearson", "kendall", "log-loss", "ECE")
+COLUMNS = ("accuracy", "both-orders accuracy", "kappa", "nDCG", "spearman", "pearson", "kendall", "log-loss", "ECE")
 LOWER_IS_BETTER = ("log-loss", "ECE")
 REFERENCES = ("chance", "majority", "longer", "human ceiling")
 DESCRIPTIONS = {
@@ -22,7 +24,12 @@ DESCRIPTIONS = {
     "head": "with a head on its evidence",
     "head and prompts": "with optimised prompts and a head",
     "prompts": "with optimised prompts",
+    "without fine-tuning": "with what was learnt before a student was trained",
     "compiled": "with everything that was learnt",
+    "student": "the small model, with its head",
+    "teacher": "the judge that it learnt from",
+    "base": "the model that it was trained from, without a head",
+    "base with a head": "the same with a head fitted to the labels",
     "chance": "one of the texts at random",
     "majority": "always the most frequent label",
     "longer": "the longer text",
@@ -33,15 +40,47 @@ DESCRIPTIONS = {
 def judges_grid(compilation: Compilation) -> TextTable:
     """The judges side by side on the test part, with the baselines without a model and the human ceiling."""
     result = compilation.result
-    names = [name for name in COLUMNS if _is_known(result.compiled.evaluation, name)]
-    references = [measure for measure in result.reference_measures if measure.name in REFERENCES]
+    title = "Test part" if result.estimate == "split" else "All labels, out of fold"
+    return judges_table(result.judges, result.compiled, result.reference_measures, title=title)
+
+
+def claims_grid(claims: Sequence[Claim], title: str, note: str = "") -> TextTable:
+    """What may have improved, each with its one test."""
+    rows = []
+    for claim in claims:
+        test = claim.test
+        difference = _measure_cell(test.difference if test else None)
+        p_values = (test.p, test.p_looks) if test else (None, None)
+        cells = (
+            TextCell(claim.of, claim.reason or measured(claim)),
+            TextCell(format_value(claim.before)),
+            TextCell(format_value(claim.after)),
+            difference,
+            *(TextCell(format_p_value(p)) for p in p_values),
+            TextCell(claim.state),
+        )
+        rows.append(TextRow(cells, "faint" if claim.state == "unchanged" else ""))
+    return TextTable(title, ("", "Before", "After", "Difference", "p", "p (adjusted)", ""), tuple(rows), note)
+
+
+def judges_table(
+    judges: Sequence[JudgeOnTest], lead: JudgeOnTest, references: Sequence[Measure], *, title: str = "Test part"
+) -> TextTable:
+    """Judges side by side on the same labels.
+
+    Args:
+        lead: of these, the judge whose row is marked; the columns are its measures.
+        references: baselines without a model and the human ceiling; others are left out.
+    """
+    names = [name for name in COLUMNS if _is_known(lead.evaluation, name)]
+    references = [measure for measure in references if measure.name in REFERENCES]
     column = "spearman" if "spearman" in names else "accuracy"
-    rows = [_judge_row(judge, names) for judge in result.judges]
+    rows = [_judge_row(judge, names, lead.name) for judge in judges]
     rows += [_reference_row(measure, names, column) for measure in references]
     heads = tuple(readable(name) + (" ↓" if name in LOWER_IS_BETTER else "") for name in names)
-    n = max((judge.evaluation.labelled for judge in result.judges), default=0)
+    n = max((judge.evaluation.labelled for judge in judges), default=0)
     return TextTable(
-        f"Test part, {n:,} cases",
+        f"{title}, {n:,} cases",
         ("Judge", *heads, "Calls", "Tokens"),
         tuple(rows),
         "Below each value its 95 % interval. Calls and tokens are means per verdict and include cached answers.",
@@ -70,7 +109,7 @@ def evidence_grid(worth: Sequence[EvidenceWorth]) -> TextTable:
     for row in worth:
         interval = "" if row.low is None else f"{format_value(row.low)} to {format_value(row.high)}"
         cells = (
-            TextCell(row.name, "" if row.used else "left out of the head"),
+            TextCell(row.name, row.decision),
             TextCell(format_value(row.without)),
             TextCell(format_value(row.loss)),
             TextCell(format_value(row.gain), interval),
@@ -81,7 +120,8 @@ def evidence_grid(worth: Sequence[EvidenceWorth]) -> TextTable:
         ("Source", "Loss without it", "Loss with it", "Gain"),
         tuple(rows),
         "Losses on labels that neither the heads nor the choice among them saw, in nats (of scores: squared points); "
-        "intervals leave out whole groups. A head weighs a source if the best of all heads does.",
+        "intervals leave out whole groups. A head weighs a source that predicts the labels by itself, "
+        "unless heads without it are better.",
     )
 
 
@@ -129,17 +169,15 @@ def prompts_grid(compilation: Compilation, search: PromptSearch) -> TextTable:
     )
 
 
-def settings_grid(search: StructureSearch) -> TextTable:
-    """The settings of the chosen structure, changed ones first."""
-    before = search.trials[0].settings
-    settings = [(name, str(value), str(before[name])) for name, value in search.settings.items()]
-    rows = tuple(
-        TextRow(
-            (TextCell(name), TextCell(after), TextCell("" if after == old else old)), "" if after != old else "faint"
-        )
-        for name, after, old in sorted(settings, key=lambda setting: setting[1] == setting[2])
-    )
-    return TextTable("Settings of the chosen structure", ("Setting", "Compiled", "Uncompiled"), rows, wordy=True)
+def finetune_grid(finetuning: FineTuning) -> TextTable:
+    """Rows and figures of the training."""
+    trained = finetuning.trained or FineTuned(model="")
+    figures = {**{f"{part} rows": n for part, n in trained.rows.items()}, **trained.figures}
+    rows = [(readable(name), value) for name, value in figures.items() if value is not None]
+    cells = [format_value(value) if isinstance(value, int | float) else str(value) for _, value in rows]
+    names = [name for name, _ in rows]
+    table = tuple(TextRow((TextCell(name), TextCell(cell))) for name, cell in zip(names, cells, strict=True))
+    return TextTable("Fine-tuning", ("", "Value"), table)
 
 
 def recipe_grid(compilation: Compilation) -> TextTable:
@@ -156,14 +194,17 @@ def _facts(compilation: Compilation) -> Iterator[tuple[str, str]]:
     yield "model", str(identity["lm"])
     if file is not None and (models := sorted(set(file.judge.lm.values()))) and models != [identity["lm"]]:
         yield "model of the compiled judge", ", ".join(f"{role}={model}" for role, model in file.judge.lm.items())
-    yield "settings before", ", ".join(f"{name}={value}" for name, value in identity["settings"].items()) or "none"
     yield "head", "fitted" if recipe["head"] else "none"
     writer = f", written by {recipe['prompt_lm']}" if recipe["prompt_lm"] else ""
     yield "prompt optimizer", "none" if recipe["prompts"] == "none" else recipe["prompts"] + writer
     trials = recipe["trials"]
     yield "structure search", f"at most {trials} trials, prefer {recipe['prefer']}" if trials else "none"
+    if compilation.finetuning is not None:
+        yield "fine-tuned from", compilation.finetuning.base
     yield "seed", str(recipe["seed"])
     yield "labelled cases", f"SHA-256 {str(identity['cases'])[:12]}"
+    if compilation.result.estimate == "cross-fitted":
+        yield "estimate", "cross-fitted: all labels, each judged by a head fitted without it and its group"
     if compilation.joined:
         yield "split", compilation.joined
     if file is not None:
@@ -174,7 +215,7 @@ def _measure_cell(measure: Measure | None) -> TextCell:
     return TextCell(MISSING) if measure is None else TextCell(format_measure(measure), format_interval(measure))
 
 
-def _judge_row(judge: JudgeOnTest, names: Sequence[str]) -> TextRow:
+def _judge_row(judge: JudgeOnTest, names: Sequence[str], lead: str) -> TextRow:
     measures = [judge.evaluation.measure(name) for name in names]
     values = list(map(_measure_cell, measures))
     unscored = judge.evaluation.cases - judge.evaluation.scored
@@ -182,7 +223,7 @@ def _judge_row(judge: JudgeOnTest, names: Sequence[str]) -> TextRow:
     description += f"; {unscored:,} unscored" if unscored else ""
     tokens = None if judge.tokens is None else round(judge.tokens)
     cost = (TextCell(format_value(judge.calls)), TextCell(format_value(tokens)))
-    return TextRow((TextCell(judge.name, description), *values, *cost), "marked" if judge.name == COMPILED else "")
+    return TextRow((TextCell(judge.name, description), *values, *cost), "marked" if judge.name == lead else "")
 
 
 def _reference_row(measure: Measure, names: Sequence[str], column: str) -> TextRow:

@@ -1,15 +1,26 @@
-"""The headline of a run page: can the judge be trusted, is it calibrated, where is it wrong, what does it cost.
+"""The headline of a page of runs: how two judges differ, or whether one can be trusted.
 
 The text claims no more than the intervals show: a difference whose interval contains 0 is called not shown.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..evaluation.results import ConfusionTable, Evaluation, Measure
-from .formatting import THIN, counted, format_interval, format_measure, format_value, readable, unit_of
-from .run_report import FEW, LeadMeasure, RunReport, lead_measure, measure_named
+from ..evaluation.results import Evaluation, Measure, PairedTest, RunComparison
+from .formatting import (
+    MINUS,
+    THIN,
+    counted,
+    format_interval,
+    format_measure,
+    format_p_value,
+    format_value,
+    readable,
+    unit_of,
+)
+from .run_report import FEW, LeadMeasure, RunReport, lead_measure
+from .run_sections import main_test
 
 Tone = Literal["good", "warn", "bad", "neutral"]
 Side = Literal["above", "below", "unclear"]
@@ -35,10 +46,20 @@ class PageAnswer:
     tone: Tone = "neutral"
 
 
-def headline(runs: Sequence[RunReport], lead: LeadMeasure | None) -> Headline:
-    """The result of the run of `lead`, compared with baselines, human annotators and the other runs."""
+def headline(
+    runs: Sequence[RunReport], lead: LeadMeasure | None, comparisons: Sequence[RunComparison] = ()
+) -> Headline:
+    """The difference between the runs, where they are compared; else the result of the run of `lead` against baselines
+    and human annotators.
+
+    Args:
+        comparisons: of the first run with the others.
+    """
     if not runs:
         return Headline("neutral", "Nothing to report", ("No run was given.",))
+    tested = [(comparison, test) for comparison in comparisons if (test := main_test(comparison)) is not None]
+    if tested:
+        return _difference_headline(runs, tested)
     if lead is None:
         scored = sum(run.evaluation.scored for run in runs)
         sentence = f"{counted(scored, 'verdict')}; without human labels their accuracy is unknown."
@@ -54,18 +75,114 @@ def headline(runs: Sequence[RunReport], lead: LeadMeasure | None) -> Headline:
         *map(_sentence, (*run.evaluation.warnings, *run.evaluation.notices)),
         _best_run(lead, leads),
     ]
-    return Headline(*_judgement(lead), tuple(filter(None, sentences)))
+    return Headline(*judgement(lead), tuple(filter(None, sentences)))
 
 
-def _sentence(warning: str) -> str:
-    return f"{warning[:1].upper()}{warning[1:]}"
+def _difference_headline(runs: Sequence[RunReport], tested: Sequence[tuple[RunComparison, PairedTest]]) -> Headline:
+    """How the first run differs from each other one, and how each does against its baselines."""
+    leads = {lead.run: lead for lead in map(lead_measure, runs) if lead is not None}
+    sentences = [
+        sentence
+        for comparison, test in tested
+        for sentence in (_compared(comparison, test, leads), _other_differences(comparison, test))
+    ]
+    sentences += _against_baselines([leads[run.name] for run in runs if run.name in leads])
+    notes = [(run, note) for run in runs for note in (*run.evaluation.warnings, *run.evaluation.notices)]
+    by_note: dict[str, list[str]] = {}
+    for run, note in notes:
+        by_note.setdefault(note, []).append(run.name)
+    sentences += [
+        _sentence(note if len(names) == len(runs) else f"of {_listed(names)}: {note}")
+        for note, names in by_note.items()
+    ]
+    return Headline(*_difference_words(runs[0].name, tested), tuple(filter(None, sentences)))
 
 
-def answers(run: RunReport) -> tuple[PageAnswer, ...]:
-    """The questions that this run can answer."""
-    evaluation = run.evaluation
-    possible = (_trust(run), _certainty(evaluation), _errors(run), _bias(evaluation), _cost(evaluation))
-    return tuple(answer for answer in possible if answer is not None)
+def _difference_words(first: str, tested: Sequence[tuple[RunComparison, PairedTest]]) -> tuple[Tone, str]:
+    """Which of the judges is better, in a few words; where nothing is shown, that."""
+    better = [comparison.second for comparison, test in tested if difference_side(test) == "above"]
+    worse = [comparison.second for comparison, test in tested if difference_side(test) == "below"]
+    if not better and not worse:
+        others = _listed([comparison.second for comparison, _ in tested])
+        return "warn", f"No difference in {_figure(tested[0][1])} shown between {first} and {others}"
+    words = [f"better than {_listed(better)}"] if better else []
+    words += [f"worse than {_listed(worse)}"] if worse else []
+    rest = [comparison.second for comparison, _ in tested if comparison.second not in (*better, *worse)]
+    words += [f"not shown to differ from {_listed(rest)}"] if rest else []
+    tone: Tone = "good" if better and not worse else "bad" if worse and not better else "neutral"
+    return tone, f"The judge {first} is {_listed(words)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def difference_side(test: PairedTest) -> Side:
+    """The side of 0 of the difference, where the adjusted test shows one and the interval leaves out 0."""
+    p = test.p if test.p_holm is None else test.p_holm
+    return "unclear" if p is None or p >= 0.05 else side_of_zero(test.difference)
+
+
+def _compared(comparison: RunComparison, test: PairedTest, leads: Mapping[str, LeadMeasure]) -> str:
+    """The difference with its interval and p-value; with both figures where they are of the same cases."""
+    first, second, n = comparison.first, comparison.second, test.difference.n
+    difference = test.difference.model_copy(update={"null_value": 0.0})
+    measures = [leads[name].measure for name in (first, second) if name in leads]
+    on = f"On the {n:,} labelled cases that both judged,"
+    figure = _figure(test)
+    if len(measures) == 2 and all(measure.name == test.name and measure.n == n for measure in measures):
+        figures = [format_measure(measure) for measure in measures]
+        words = f"{on} {figure} is {figures[0]} for {first} and {figures[1]} for {second}"
+        return f"{words}: a difference of {format_measure(difference)} ({_evidence(test, difference)})."
+    is_above, value = (difference.value or 0.0) >= 0, format_measure(difference).lstrip(f"+{MINUS}")
+    if test.name == "accuracy":
+        words = f"{first} agrees with the human label {value} {'more' if is_above else 'less'} often than {second}"
+    else:
+        words = f"the {figure} of {first} is {value} {'above' if is_above else 'below'} that of {second}"
+    return f"{on} {words} ({_evidence(test, difference)})."
+
+
+def _figure(test: PairedTest) -> str:
+    return "agreement with the human label" if test.name == "accuracy" else readable(test.name)
+
+
+def _other_differences(comparison: RunComparison, main: PairedTest) -> str:
+    """What else the adjusted tests show to differ; empty for nothing."""
+    shown = [test for test in comparison.tests if test is not main and difference_side(test) != "unclear"]
+    if not shown:
+        return ""
+    differences = (test.difference.model_copy(update={"null_value": 0.0}) for test in shown)
+    pairs = zip(shown, differences, strict=True)
+    words = _listed([f"{readable(test.name)} ({format_measure(difference)})" for test, difference in pairs])
+    return f"They are shown to differ in {words}; differences are {comparison.first} less {comparison.second}."
+
+
+def _evidence(test: PairedTest, difference: Measure) -> str:
+    """Interval and p-value of a difference."""
+    p = format_p_value(test.p if test.p_holm is None else test.p_holm)
+    adjusted = ", adjusted for all comparisons below" if test.p_holm is not None and test.p_holm != test.p else ""
+    interval = format_interval(difference)
+    shown = f"95{THIN}% interval {interval}; " if interval else ""
+    return f"{shown}p {'' if p.startswith('<') else '= '}{p}{adjusted}"
+
+
+def _against_baselines(leads: Sequence[LeadMeasure]) -> list[str]:
+    """How each judge does against its baselines; judges of which the same is to be said in one sentence."""
+    by_words: dict[str, list[str]] = {}
+    for lead in leads:
+        words = judgement(lead)[1]
+        by_words.setdefault(f"{words[:1].lower()}{words[1:]}", []).append(lead.run)
+    return [
+        _sentence(f"{words}: {_listed(names)}")
+        if words.startswith(("no ", "too "))
+        else f"The judge{'s' if len(names) > 1 else ''} {_listed(names)} {'are' if len(names) > 1 else 'is'} {words}."
+        for words, names in by_words.items()
+    ]
+
+
+def _sentence(words: str) -> str:
+    """With a capital and a full stop."""
+    return f"{words[:1].upper()}{words[1:]}{'' if words.endswith(('.', '!', '?')) else '.'}"
 
 
 def side_of_zero(difference: Measure | None) -> Side:
@@ -75,7 +192,8 @@ def side_of_zero(difference: Measure | None) -> Side:
     return "above" if difference.low > 0 else "below" if difference.high < 0 else "unclear"
 
 
-def _judgement(lead: LeadMeasure) -> tuple[Tone, str]:
+def judgement(lead: LeadMeasure) -> tuple[Tone, str]:
+    """Whether the judge is better than every baseline, in a few words."""
     baseline = lead.strongest_baseline
     if lead.is_small:
         return "warn", "Too few labelled cases for a conclusion"
@@ -99,11 +217,12 @@ def _agreement(lead: LeadMeasure) -> str:
     small = f" Fewer than {FEW} cannot separate a good judge from a bad one." if lead.is_small else ""
     cases = f"{measure.n:,} labelled cases{groups}{interval}.{small}"
     if measure.name == "accuracy":
-        return f"{lead.run} agrees with the human label on {format_measure(measure)} of {cases}"
+        return f"The judge {lead.run} agrees with the human label on {format_measure(measure)} of {cases}"
     if measure.name == "mean of orders":
         of = f"{format_measure(measure)}, in the mean of both orders, of {cases}"
-        return f"{lead.run} agrees with the human label on {of}"
-    return f"{lead.run} reaches {readable(measure.name)} {format_measure(measure)} with the human labels on {cases}"
+        return f"The judge {lead.run} agrees with the human label on {of}"
+    reached = f"{readable(measure.name)} {format_measure(measure)}"
+    return f"The judge {lead.run} reaches {reached} with the human labels on {cases}"
 
 
 def _baseline(lead: LeadMeasure) -> str:
@@ -160,93 +279,3 @@ def _unscored(evaluation: Evaluation) -> str:
     reasons = ", ".join(f"{readable(reason)} {n:,}" for reason, n in sorted(evaluation.unscored.items()))
     reasons = f" ({reasons})" if reasons else ""
     return f"{missing:,} of {evaluation.cases:,} cases have no verdict{reasons} and are left out."
-
-
-def _trust(run: RunReport) -> PageAnswer | None:
-    lead = lead_measure(run)
-    if lead is None:
-        return None
-    interval = format_interval(lead.measure)
-    line = f"{readable(lead.measure.name)}{f', 95{THIN}% interval {interval}' if interval else ''}"
-    return PageAnswer("Can I trust it?", format_measure(lead.measure), line, "trust", _judgement(lead)[0])
-
-
-def _certainty(evaluation: Evaluation) -> PageAnswer | None:
-    question, part = "Is it calibrated?", "certainty"
-    overconfidence = measure_named(evaluation, "calibration", "overconfidence")
-    half = min(evaluation.curve, key=lambda point: abs(point.coverage - 0.5), default=None)
-    selective = ""
-    if half is not None and half.accuracy.value is not None:
-        accuracy = format_measure(half.accuracy)
-        selective = f"accuracy of the most certain {100 * half.coverage:.0f}{THIN}%: {accuracy}"
-    if overconfidence is not None:
-        side = side_of_zero(overconfidence)
-        words = {"above": "overconfident", "below": "underconfident", "unclear": "certainty minus accuracy"}[side]
-        line = f"{words}{f'; {selective}' if selective else ''}"
-        return PageAnswer(
-            question, format_measure(overconfidence), line, part, "neutral" if side == "unclear" else "warn"
-        )
-    return (
-        PageAnswer(question, format_measure(half.accuracy), selective, part) if half is not None and selective else None
-    )
-
-
-def _errors(run: RunReport) -> PageAnswer | None:
-    table, question = run.evaluation.confusion, "Where is it wrong?"
-    if table is None:
-        n = len(run.disagreements)
-        return PageAnswer(question, f"{n:,}", "cases to read", "cases") if n else None
-    total, errors = sum(map(sum, table.counts)), _off_diagonal(table)
-    if not total:
-        return None
-    wrong = sum(count for count, _, _ in errors)
-    if not errors:
-        return PageAnswer(question, "Nowhere", f"on these {total:,} cases", "errors")
-    count, human, judge = errors[0]
-    line = f"wrong of {total:,}; most often label {human}, judge {judge} ({count:,})"
-    return PageAnswer(question, counted(wrong, "case"), line, "errors")
-
-
-def _off_diagonal(table: ConfusionTable) -> list[tuple[float, str, str]]:
-    """(count, human label, judge's label) of the disagreements, the most frequent first."""
-    cells = [
-        (count, table.labels[row], table.labels[column])
-        for row, counts in enumerate(table.counts)
-        for column, count in enumerate(counts)
-        if row != column and count
-    ]
-    return sorted(cells, key=lambda cell: -cell[0])
-
-
-def _bias(evaluation: Evaluation) -> PageAnswer | None:
-    question, measures = "Is it biased?", evaluation.sections.get("bias", ())
-    checks = [measure for measure in measures if measure.null_value is not None and measure.low is not None]
-    if not checks:
-        return None
-    shown = [measure for measure in checks if is_biased(measure)]
-    if not shown:
-        line = f"in any of {len(checks)} checks" if len(checks) > 1 else "in the only possible check"
-        return PageAnswer(question, "Not shown", line, "bias")
-    first = ", ".join(f"{readable(measure.name)} {format_measure(measure)}" for measure in shown[:2])
-    value = f"{len(shown)} {'bias' if len(shown) == 1 else 'biases'}"
-    return PageAnswer(question, value, f"in {len(checks)} checks: {first}", "bias", "warn")
-
-
-def is_biased(measure: Measure) -> bool:
-    """Whether the whole interval lies on one side of the null value."""
-    if measure.null_value is None or measure.low is None or measure.high is None:
-        return False
-    return not measure.low <= measure.null_value <= measure.high
-
-
-def _cost(evaluation: Evaluation) -> PageAnswer | None:
-    question, usage, n = "What does it cost?", evaluation.usage, evaluation.cases
-    if not n:
-        return None
-    calls, tokens = (usage.calls + usage.cached) / n, (usage.prompt_tokens + usage.completion_tokens) / n
-    line = (
-        f"{format_value(round(tokens))} tokens and {format_value(calls)} {'call' if calls == 1 else 'calls'} per case"
-    )
-    if usage.cost is not None:
-        return PageAnswer(question, f"${1000 * usage.cost / n:,.2f}", f"per thousand cases; {line}", "cost")
-    return PageAnswer(question, f"{format_value(usage.seconds / n)}{THIN}s", f"of model time per case; {line}", "cost")

@@ -12,10 +12,13 @@ from .html import render
 from .plots import curves, forest
 from .plots import runs as run_plots
 from .plots.chart import Chart
-from .run_headline import answers, headline
+from .reference_rows import reference_rows
+from .run_headline import headline
 from .run_report import LeadMeasure, RunReport, calibration_error, lead_measure
 from .run_sections import MeasureTable, Part, parts, rows_of_tests
+from .run_tiles import answers, tile_rows
 from .subgroup_tables import rows_by_field, subgroup_blocks
+from .theme_tables import NOTE, theme_blocks, theme_tables
 
 NO_VERDICT = (
     "Cases without a verdict are counted, and are wrong only where the signature line of the run says unreadable=wrong."
@@ -26,7 +29,7 @@ def runs_html(runs: Sequence[RunReport], comparisons: Sequence[RunComparison] = 
     """The page as one HTML document; the same input gives the same text.
 
     Args:
-        runs: the first one is the subject of the headline; the others are compared with it.
+        runs: the first one is compared with each other one; alone it is the subject of the headline.
         comparisons: paired tests between them.
         now: the time of writing, as the page prints it.
 
@@ -35,14 +38,19 @@ def runs_html(runs: Sequence[RunReport], comparisons: Sequence[RunComparison] = 
     """
     leads = [lead for lead in map(lead_measure, runs) if lead is not None]
     first = runs[0] if runs else None
+    several = len(runs) > 1
     disagreements = case_browser.rows(runs)
     sections = parts(runs)
     charts = {part.key: list(_charts(part, runs, leads)) for part in sections}
     tests, tests_by_field = list(rows_of_tests(comparisons)), list(rows_of_tests(comparisons, by_field=True))
     labelled = [run for run in runs if run.evaluation.labels]
     divided = [(run, rows_by_field(run)) for run in runs if run.evaluation.subgroups is not None]
-    extra = {"trust": bool(tests), "errors": bool(labelled), "subgroups": bool(divided)}
-    shown = [part for part in sections if part.tables or charts[part.key] or extra.get(part.key)]
+    themed = [table for run in runs for table in theme_tables(run, disagreements)]
+    against = reference_rows(leads)
+    extra = {"trust": bool(tests or against), "errors": bool(themed), "subgroups": bool(divided)}
+    shown = [part for part in sections if charts[part.key] or extra.get(part.key)]
+    figures = [part for part in sections if part.tables or (part.key == "errors" and labelled)]
+    linked = {part.key for part in shown} | ({"cases"} if disagreements else set())
     return render(
         "run.html.j2",
         script="page.js",
@@ -50,27 +58,45 @@ def runs_html(runs: Sequence[RunReport], comparisons: Sequence[RunComparison] = 
         title=title,
         now=now,
         runs=runs,
-        several=len(runs) > 1,
-        headline=headline(runs, lead_measure(first) if first else None),
-        answers=answers(first) if first else (),
-        first=first,
+        several=several,
+        headline=headline(runs, lead_measure(first) if first else None, comparisons),
+        answers=() if several or first is None else answers(first),
+        tiles=tile_rows(runs) if several else (),
         parts=shown,
-        linked={part.key for part in shown} | {"cases"},
+        figures=figures,
+        has_errors=any(part.key == "errors" for part in shown),
+        linked={key: key for key in linked}
+        | {part.key: f"all-{part.key}" for part in figures if part.key not in linked},
         charts=charts,
+        leads=leads,
+        against=against,
         tests=tests,
         tests_by_field=tests_by_field,
         unshared=[line for comparison in comparisons for line in unshared_lines(comparison)],
         labelled=labelled,
+        themed=themed,
         divided=divided,
         cases=disagreements,
+        cases_words=_words_of_cases(disagreements),
         menus=case_browser.menus(disagreements),
         no_verdict=NO_VERDICT,
+        theme_note=NOTE,
     )
+
+
+def _words_of_cases(rows: Sequence[case_browser.CaseRow]) -> str:
+    """What the list of cases holds."""
+    scores = sum(row.judged.answer is None and row.judged.scores is not None for row in rows)
+    if scores == len(rows):
+        return "The scores whose place among all is furthest from that of people's scores, the most certain first."
+    if not scores:
+        return "Verdicts that are not the human label, the most certain first."
+    return "Verdicts that are not the human label, and scores furthest from people's, the most certain first."
 
 
 def runs_markdown(runs: Sequence[RunReport], comparisons: Sequence[RunComparison] = (), *, title: str, now: str) -> str:
     """The page as Markdown; the same input gives the same text; the arguments are those of `runs_html`."""
-    top = headline(runs, lead_measure(runs[0]) if runs else None)
+    top = headline(runs, lead_measure(runs[0]) if runs else None, comparisons)
     summary = f"**{markdown.escape(top.words)}.** {markdown.escape(' '.join(top.sentences))}"
     blocks = [f"# {markdown.escape(title)}", summary, markdown.escape(now)]
     for part in parts(runs):
@@ -81,7 +107,7 @@ def runs_markdown(runs: Sequence[RunReport], comparisons: Sequence[RunComparison
             tables += subgroup_blocks(runs)
             tables += filter(None, [markdown.comparisons(comparisons, by_field=True)])
         if part.key == "errors":
-            tables += _label_tables(runs)
+            tables += [*_label_tables(runs), *theme_blocks(runs)]
         if tables:
             blocks += [f"## {part.question}", *tables]
     if runs:
@@ -114,7 +140,8 @@ def _charts_of_run(key: str, run: RunReport) -> list[Chart | None]:
         return [curves.reliability(name, evaluation.reliability, error), curves.coverage(name, evaluation.curve)]
     if key == "errors":
         matrix = run_plots.confusion(name, evaluation.confusion) if evaluation.confusion else None
-        return [matrix, forest.strata(name, evaluation), curves.histograms(name, evaluation.histograms)]
+        passes = curves.precision_recall(name, evaluation.precision_recall, evaluation.positive)
+        return [matrix, passes, forest.strata(name, evaluation), curves.histograms(name, evaluation.histograms)]
     if key == "bias":
         return [*forest.biases(name, evaluation.sections.get("bias", ()))]
     if key == "systems":

@@ -1,11 +1,14 @@
 """The content of a run page: the runs, their evaluations, and the verdicts that differ from the human labels."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from ..data import Case, Judged
+from ..data.reason import Reason
 from ..evaluation.results import Evaluation, Measure
+from ..evaluation.themes import Theme
 
 FEW = 30  # labelled cases or groups; with fewer, the interval of a proportion is about 30 points wide
 # Section and start of the name, in order of preference.
@@ -19,21 +22,54 @@ LEADS = (
 OF_ORDERS = "mean of orders above "
 
 
+ThemesOf = Literal["requests", "reasons"]
+
+
 @dataclass(frozen=True)
 class Disagreement:
-    """A verdict that differs from the human label, with its case; None if the texts could not be read again."""
+    """A verdict that differs from the human label.
+
+    Attributes:
+        case: None if the texts could not be read again.
+        reason: that was written for the verdict after it.
+    """
 
     judged: Judged
     case: Case | None
+    reason: Reason | None = None
+
+
+@dataclass(frozen=True)
+class RunSubject:
+    """What a run is of, in the user's words; empty where it is not known.
+
+    Attributes:
+        judge: its name, or the stem of its file.
+        model: the names of its models, without their providers.
+        data: the name of the set, or of the file without its folder.
+    """
+
+    judge: str
+    model: str = ""
+    data: str = ""
 
 
 @dataclass(frozen=True)
 class RunReport:
-    """One run: its name on the page, its evaluation, and its disagreements."""
+    """One run.
+
+    Attributes:
+        name: on the page, different from that of every other run.
+        disagreements: the strongest first.
+        subject: what the run is of; None: only its name is known.
+        themes: of what the labelled cases ask, and of the reasons for their verdicts.
+    """
 
     name: str
     evaluation: Evaluation
     disagreements: Sequence[Disagreement] = ()
+    subject: RunSubject | None = None
+    themes: Mapping[ThemesOf, tuple[Theme, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

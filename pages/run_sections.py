@@ -8,6 +8,8 @@ from ..evaluation.sections import section_title
 from .formatting import count_of, format_interval, format_measure, readable
 from .run_report import RunReport
 
+AGREEMENT = ("agreement", "categories", "people", "baselines", "correlation", "choice")
+
 
 @dataclass(frozen=True)
 class IntervalBar:
@@ -38,6 +40,16 @@ class MeasureLine:
     name: str
     description: str
     cells: tuple[MeasureCell, ...]
+
+    def of_run(self, run: str) -> MeasureCell | None:
+        """The cell of a run; None if the run lacks the measure."""
+        return next((cell for cell in self.cells if cell.run == run), None)
+
+    @property
+    def shared_n(self) -> str:
+        """The number of cases, where it is the same for all runs; else empty."""
+        counts = {cell.n for cell in self.cells}
+        return counts.pop() if len(counts) == 1 else ""
 
 
 @dataclass(frozen=True)
@@ -70,10 +82,15 @@ class Part:
 def parts(runs: Sequence[RunReport]) -> list[Part]:
     """All parts in reading order, including empty ones; unknown sections are in the last part."""
     result = [
-        Part("trust", "Can I trust it?", "Agreement", ("agreement", "people", "baselines", "correlation", "choice")),
+        Part(
+            "trust",
+            "Can I trust it?",
+            "Agreement",
+            ("agreement", "categories", "people", "baselines", "correlation", "choice"),
+        ),
+        Part("certainty", "Does it know how sure it is?", "Certainty", ("calibration", "selective")),
+        Part("errors", "Where do judge and people disagree?", "Errors", ()),
         Part("subgroups", "Where is it worst?", "Subgroups", ()),
-        Part("certainty", "Is it calibrated?", "Calibration", ("calibration", "selective")),
-        Part("errors", "Where is it wrong?", "Errors", ()),
         Part("bias", "Is it biased?", "Bias", ("bias",)),
         Part("systems", "Does it rank systems as people do?", "Systems", ("systems", "powered")),
         Part("evidence", "Is its evidence good?", "Evidence", ("readout", "findings", "explanations")),
@@ -86,6 +103,11 @@ def parts(runs: Sequence[RunReport]) -> list[Part]:
         tables = (_table(section, runs) for section in part.sections)
         part.tables = [table for table in tables if table.lines]
     return result
+
+
+def main_test(comparison: RunComparison) -> PairedTest | None:
+    """The test by which two runs are first compared: of accuracy, else of a correlation; None without one."""
+    return next((test for test in comparison.tests if test.p is not None and test.name != "Brier"), None)
 
 
 def rows_of_tests(

@@ -17,7 +17,7 @@ from ..evaluation.run_arrays import run_arrays
 from ..judging.aggregate import aggregate_findings
 from ..judging.judge import rationale_of
 
-OF_ALL = ("accuracy", "agreement", "consistency")
+OF_ALL = ("accuracy", "both-orders accuracy", "consistency")
 MEASURES = (*OF_ALL, *(f"{name} without ties" for name in OF_ALL))
 AnyVerdict = TypeVar("AnyVerdict", bound=Verdict)
 

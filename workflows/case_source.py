@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import os
+import shlex
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -15,9 +16,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from ..data import Case, Rejects, read_cases
 from ..data.case import Record
+from ..data.layout import PLAIN, Layout
 from ..data.readers import HUB, file_digest
 from ..data.refusal_detection import RefusalFilter
-from ..data.rows import Scale
+from ..data.rows import BadRow, Scale
 from ..engines.jsonl import write_whole
 from ..errors import DataError, RunError
 from ..parsing import explain, kind_of_special
@@ -33,10 +35,13 @@ class CaseSource:
     """Cases and which of them are used.
 
     Attributes:
-        source: a .jsonl, .csv or .parquet file (.gz too), `hf:NAME[:SPLIT]`, or a set of `dicast data list`.
+        source: a .jsonl, .json, .csv, .tsv, .xlsx or .parquet file (.gz too), `hf:NAME[:SPLIT]`, or a set of
+            `dicast data list`.
         root: the folder of public sets; None for $DICAST_DATA.
-        fields: our column name -> theirs.
+        fields: our column name -> theirs, or several of theirs.
         scale: lowest and highest score, where a row names none.
+        categories: what texts without a score are labelled with, of two the positive one last; () for the words of all
+            labels.
         aspect: only cases of this aspect.
         max_chars: only cases of at most so many characters in all.
         no_ties: leave out cases whose human label is a tie.
@@ -44,17 +49,20 @@ class CaseSource:
             language model or a chatbot ("ai-words"); "keep" none; None: as the judge asks for, of which `persona` asks
             for "ai-words" (arXiv 2406.11657).
         not_by: leave out cases with a response by one of these systems, as in ("gpt-4o", "gpt-3.5*").
+        layout: how the rows of the file are arranged beside that, as `dicast init` wrote it to dicast.toml.
     """
 
     source: str
     root: Path | None = None
-    fields: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     scale: Scale = (1, 5)
+    categories: tuple[str, ...] = ()
     aspect: str | None = None
     max_chars: int | None = None
     no_ties: bool = False
     refusals: RefusalFilter | None = None
     not_by: tuple[str, ...] = ()
+    layout: Layout = PLAIN
 
     def __post_init__(self) -> None:
         systems: object = self.not_by
@@ -77,23 +85,38 @@ class CaseSource:
     def to_json(self) -> dict[str, Any]:
         """As JSON, for a run's manifest; paths are absolute."""
         file, root = Path(self.source), self.root or os.environ.get("DICAST_DATA")
-        return asdict(self) | {
+        values = asdict(self) | {
             "source": str(file.absolute()) if file.is_file() else self.source,
             "root": str(Path(root).absolute()) if root else None,
+            "fields": self._fields(),
             "scale": list(self.scale),
+            "categories": list(self.categories),
         }
+        del values["layout"]
+        return values | self._layout()
 
     def reading(self) -> dict[str, Any]:
         """How rows become cases, and which are selected, for the identity of a run."""
         return {
-            "fields": dict(self.fields),
+            "fields": self._fields(),
             "scale": [float(end) for end in self.scale],
             "no_ties": self.no_ties,
             "aspect": self.aspect,
             **({"refusals": self.refusals} if self.refusals not in (None, "keep") else {}),
             **({"not_by": list(self.not_by)} if self.not_by else {}),
             **({"max_chars": self.max_chars} if self.max_chars else {}),
+            **({"categories": list(self.categories)} if self.categories else {}),
+            **self._layout(),
         }
+
+    def _fields(self) -> dict[str, Any]:
+        return {ours: theirs if isinstance(theirs, str) else list(theirs) for ours, theirs in self.fields.items()}
+
+    def _layout(self) -> dict[str, Any]:
+        """What of the layout is said, as JSON; {} for a plain table."""
+        stated = {name: value for name, value in asdict(self.layout).items() if value}
+        lists = {name: list(value) for name, value in stated.items() if isinstance(value, tuple)}
+        return {"layout": stated | lists} if stated else {}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "CaseSource":
@@ -120,9 +143,30 @@ class CaseSource:
         if self.source in DATA_SETS:
             cases = catalog.read(self.source, root=self.root)
         else:
-            cases = read_cases(self.source, fields=self.fields, scale=self.scale, rejects=rejects)
+            cases = read_cases(
+                self.source,
+                fields=self.fields,
+                scale=self.scale,
+                categories=self.categories,
+                rejects=rejects,
+                layout=self.layout,
+            )
         left_out = left_out or ExcludedCases()
-        return (case for case in cases if self._selects(case, left_out))
+        return (case for case in self._read(cases) if self._selects(case, left_out))
+
+    def _read(self, cases: Iterator[Case]) -> Iterator[Case]:
+        """The cases; where a file is read wrongly, the error names what finds out how it is to be read."""
+        is_first, path = True, Path(self.source)
+        try:
+            for case in cases:
+                is_first = False
+                yield case
+        except DataError as error:
+            is_misread = (is_first and isinstance(error, BadRow)) or "not UTF-8" in str(error)
+            if is_misread and self.layout == PLAIN and path.is_file() and path.name != ROWS:
+                advice = f"`dicast init {shlex.quote(self.source)}` finds out how the file is read."
+                raise DataError(f"{error} {advice}") from None
+            raise
 
     def _selects(self, case: Case, left_out: ExcludedCases) -> bool:
         return (
@@ -153,8 +197,8 @@ class CaseSource:
         elif kind := kind_of_special(Path(self.source)):
             reason = f"is {kind}, and cases are read more than once"
         raise DataError(
-            f"--cases {self.source}: {reason}. Give a .jsonl, .csv or .parquet file, hf:NAME, or a set of "
-            "`dicast data list`."
+            f"--cases {self.source}: {reason}. Give a .jsonl, .csv, .xlsx or .parquet file, hf:NAME, or a set "
+            "of `dicast data list`."
         )
 
     def digest(self) -> str:
@@ -204,15 +248,16 @@ class StoredRows:
         return CaseSource(str(path), **self.options)
 
 
-Cases = str | Path | CaseSource | Iterable[Case | Mapping[str, Any]]  # or a pandas or polars data frame
+Cases = str | Path | CaseSource | StoredRows | Iterable[Case | Mapping[str, Any]]  # or a pandas or polars data frame
 
 
 def case_source(cases: Any, **options: Any) -> CaseSource | StoredRows:
     """The source of what a user gives as cases.
 
     Args:
-        cases: a file, the name of a public set, `hf:NAME`, a CaseSource, a list of dicts or of Case, or a pandas or
-            polars DataFrame with the columns of a file.
+        cases: a file, which is read as the dicast.toml of the working folder says where it has the columns of its
+            data; the name of a public set, `hf:NAME`, a CaseSource, a list of dicts or of Case, or a pandas or polars
+            DataFrame with the columns of a file.
         options: fields of the CaseSource; None leaves a field as it is.
 
     Raises:
@@ -221,8 +266,14 @@ def case_source(cases: Any, **options: Any) -> CaseSource | StoredRows:
     set_options = {name: value for name, value in options.items() if value is not None}
     if isinstance(cases, CaseSource):
         return CaseSource(**{**cases.__dict__, **set_options})
+    if isinstance(cases, StoredRows):
+        return StoredRows(cases.text, {**cases.options, **set_options})
     if isinstance(cases, str | Path):
-        return CaseSource(str(cases), **set_options)
+        from .project import project_reading
+
+        is_stated = bool({"fields", "layout"} & set_options.keys())
+        read = None if is_stated else project_reading(cases)
+        return replace(read or CaseSource(str(cases)), **set_options)
     listed = rows_of(cases, "cases", "a path, a list of dicts, a list of Case, or a DataFrame")
     rows = [json_row("cases", number, row) for number, row in enumerate(listed, start=1)]
     if not rows:
@@ -297,9 +348,9 @@ def _json_value(value: Any) -> Any:
 
 
 def characters(case: Case) -> int:
-    """Characters of the request, the turns before it, and all candidates."""
-    texts = (case.query, *(turn.text for turn in case.history), *(candidate.text for candidate in case.candidates))
-    return sum(map(len, texts))
+    """Characters of the request, the turns before it, the context, and all candidates."""
+    before = (case.query, case.context, *(turn.text for turn in case.history))
+    return sum(map(len, (*before, *(candidate.text for candidate in case.candidates))))
 
 
 def is_tie(case: Case) -> bool:

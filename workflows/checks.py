@@ -10,11 +10,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-import dspy
-
-from ..data import Case, Rejects, Winner
+from ..data import Case, Rejects, Scores
 from ..data.counting import cases_text, groups_text
 from ..data.joined_groups import join_groups
 from ..engines import weights
@@ -24,27 +22,27 @@ from ..engines.pace import paced
 from ..errors import (
     DeclarationError,
     DicastError,
-    ModelError,
-    NoTokenProbabilities,
-    Unreadable,
     install_hint,
 )
-from ..evaluation.metrics.mass_read import LITTLE
-from ..judging.question import Question
-from ..judging.reading_floor import reading_from
-from ..judging.stage import Stage
 from ..judging.trust import remember_address
+from ..optimizers.recipe import FEW_LABELS, LEAST
 from ..paths import home
-from ..signatures.direct import Grade, Prefer
+from .capability_check import asked_anew, card_text
 from .case_source import Cases, CaseSource, case_source
 from .judge_checks import DriftReport, check_judge
-from .label_claims import CORRELATION, claim_text, label_claims, label_supply
+from .label_claims import CORRELATION, claim_cells, claim_text, label_claims, label_supply
 from .label_count import LabelCount
 from .preflight import pace_of, stored
 from .progress import SILENT, Progress
 
-EXTRAS = {"local": "xllamacpp", "data": "pyarrow", "report": "matplotlib"}
-HALF = "; below is what all of them show, and dicast compile tests on half of them"
+EXTRAS = {  # extra -> a module of it, and what it is for
+    "local": ("xllamacpp", "for local/ models"),
+    "data": ("pyarrow", "for Excel, Parquet and other encodings"),
+    "report": ("matplotlib", "for pages"),
+    "search": ("optuna", "for dicast compile --trials"),
+}
+ALL = "; below is what all of them show"
+HALF = f"{ALL}, and dicast compile tests on half of them"
 COMPARED = 20_000  # cases whose texts are compared with each other, the first of the data
 
 
@@ -56,11 +54,15 @@ class CheckItem:
         name: what was checked.
         ok: whether it is all right.
         text: what was seen, or what to do.
+        is_needed: whether nothing can be judged without it.
+        cells: of a row of the table of what labels can show: the claim, what it takes, whether that is here.
     """
 
     name: str
     ok: bool
     text: str
+    is_needed: bool = True
+    cells: tuple[str, ...] = ()
 
 
 def check(
@@ -88,7 +90,7 @@ def check(
                 "--judge needs --cases with new labels; dicast show FILE prints what the file contains."
             )
         return check_judge(judge, cases, lm=lm, timeout=timeout, progress=progress, **options)
-    items = list(_environment())
+    items = list(_environment(lm))
     if lm:
         with paced(pace_of(1, timeout, None, threading.Event(), progress)):
             items += _check_models(lm, progress)
@@ -100,16 +102,19 @@ def check(
     return tuple(items)
 
 
-def _environment() -> Iterator[CheckItem]:
+def _environment(lm: str | None) -> Iterator[CheckItem]:
     yield CheckItem("python", sys.version_info >= (3, 11), f"{platform.python_version()} (3.11 or newer)")
-    for extra, module in EXTRAS.items():
+    models = set(Roles.parse(lm).values()) if lm else {f"local/{weights.DEFAULT}"}
+    has_local = any(model.startswith("local/") for model in models)
+    for extra, (module, purpose) in EXTRAS.items():
         is_installed = importlib.util.find_spec(module) is not None
-        advice = f"{module} is missing. {install_hint(extra)}"
-        yield CheckItem(f"extra {extra}", is_installed, module if is_installed else advice)
+        text = module if is_installed else f"not installed; {purpose}. {install_hint(extra)}"
+        yield CheckItem(f"extra {extra}", is_installed, text, is_needed=extra == "local" and has_local)
     yield CheckItem("store", _is_writable(home()), f"{home()} (set DICAST_HOME to move it)")
     is_fetched = weights.weights_path(weights.DEFAULT).is_file()
     advice = "" if is_fetched else f" is not fetched. dicast models get {weights.DEFAULT}"
-    yield CheckItem("default model", is_fetched, f"local/{weights.DEFAULT}{advice}")
+    if not lm:
+        yield CheckItem("default model", is_fetched, f"local/{weights.DEFAULT}{advice}")
 
 
 def _is_writable(folder: Path) -> bool:
@@ -124,41 +129,12 @@ def _check_models(lm: str, progress: Progress) -> list[CheckItem]:
             prepare_model(model, progress.download)
             remember_address(model)
             lm = get_lm(model, cache=False)  # the store would answer for a server that is gone
-            writes, (readable, reads) = _writes(lm), _reads(lm)
-            items.append(CheckItem(f"model {model}", readable, f"{writes}; {reads}"))
+            readable, text = asked_anew(lm)
+            items.append(CheckItem(f"card {model}", True, card_text(lm)))
+            items.append(CheckItem(f"model {model}", readable, text))
         except DicastError as error:
             items.append(CheckItem(f"model {model}", False, str(error)))
     return items
-
-
-class SmallerNumber(dspy.Signature):
-    """Which number is smaller?"""
-
-    first: int = dspy.InputField()
-    second: int = dspy.InputField()
-    smaller: Literal["first", "second"] = dspy.OutputField()
-
-
-def _writes(lm: Any) -> str:
-    """The model's written answer to a question."""
-    with dspy.context(lm=lm):
-        answer = Stage(SmallerNumber, "check", max_tokens=64)(first=2, second=7).smaller
-    return f"answers ({answer!r} to 'which is smaller: first 2, second 7')"
-
-
-def _reads(lm: Any) -> tuple[bool, str]:
-    """Whether letters and levels can be read from the model's token probabilities, and how much of them was read."""
-    question = {"readout": "probability", "request": "2 + 2?", "aspect": "correctness"}
-    try:
-        with dspy.context(lm=lm), reading_from(LITTLE):
-            letter = Question(Prefer, "check")(**question, response_a="4", response_b="5")
-            level = Question(Grade, "check")(**question, response="4")
-    except Unreadable as error:
-        return False, f"token probabilities are of other tokens: {error}"
-    except (ModelError, NoTokenProbabilities) as error:
-        return True, f"token probabilities no: use --readout generate ({error})"
-    masses = [answer.coverage for answer in (letter, level) if answer.coverage is not None]
-    return True, f"token probabilities yes (mass read {min(masses, default=0):.2f})"
 
 
 def _check_cases(source: CaseSource, name: str) -> list[CheckItem]:
@@ -167,8 +143,8 @@ def _check_cases(source: CaseSource, name: str) -> list[CheckItem]:
     try:
         with tempfile.TemporaryDirectory() as folder, Rejects(Path(folder) / "rejects.jsonl") as rejects:
             for case in rows.counted(source.cases(rejects)):
-                winner = str(case.label.value) if isinstance(case.label, Winner) else "scores"
-                labels["none" if case.label is None else winner] += 1
+                answer = "scores" if isinstance(case.label, Scores) or case.label is None else case.label.answer
+                labels["none" if case.label is None else answer] += 1
                 if len(cases) < COMPARED:
                     cases.append(case)
         if rejects.count:
@@ -201,6 +177,9 @@ def _what_labels_show(cases: Sequence[Case]) -> Iterator[CheckItem]:
         return
     counts = f"{supply.labels:,} labels in {groups_text(supply.groups)}"
     like = f", like {supply.effective:,} independent ones at an intraclass correlation of {CORRELATION:g}"
-    yield CheckItem("labels", True, counts + (like if supply.groups < supply.labels else "") + HALF)
+    parts = ALL if supply.labels < FEW_LABELS else HALF
+    if supply.labels < LEAST:
+        parts = f"; dicast compile takes at least {LEAST}{ALL}"
+    yield CheckItem("labels", True, counts + (like if supply.groups < supply.labels else "") + parts)
     for claim in label_claims():
-        yield CheckItem("labels", True, claim_text(claim, supply))
+        yield CheckItem("labels", True, claim_text(claim, supply), cells=claim_cells(claim, supply))

@@ -1,10 +1,13 @@
 """A judge compiled against human labels: the judge file, its page and its evidence in one folder."""
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from ..data import Case
+from ..distillation.trained_model import base_model_string
 from ..engines.jsonl import only_writer
 from ..engines.ledger import Budget
 from ..engines.models import withholding_keys
@@ -22,7 +25,10 @@ from ..optimizers.looks import read_looks
 from ..optimizers.recipe import Baseline, Recipe, read_recipe, recipe
 from ..paths import path_of, private_folder
 from .case_filters import default_refusals
-from .case_source import Cases, case_source, filtered_for
+from .case_source import Cases, CaseSource, case_source, filtered_for
+from .compilation_texts import note_source
+from .compile_estimate import CompileEstimate, estimate_compilation
+from .finetuning import student_trainer
 from .interrupts import delayed_interrupt
 from .judge_spec import BuiltJudge, JudgeSpec, has_models, judge_spec
 from .preflight import (
@@ -40,6 +46,8 @@ from .progress import SILENT, Progress
 from .reports import write_compilation_page
 from .set_task import with_task
 
+OF_CHOICES = Baseline(judge="zero-shot", set={"readout": "probability"})  # where direct would grade every option
+
 LOCK = ".lock"  # in the folder, as run folders have
 
 
@@ -49,19 +57,21 @@ class CompileRun:
 
     Attributes:
         folder: holds everything that was written.
-        status: "complete"; "stopped", "budget" or "too few labels" before the test.
+        status: "complete"; "dry run"; "stopped", "budget" or "too few labels" before the test.
         message: why it ended, if not complete.
         judge_file: the compiled judge; before the test, the best judge so far; None if there is none.
         compiled: judge, result and certificate, if complete.
         page: the page, if complete and the extra `report` is installed.
+        estimate: of a dry run.
     """
 
     folder: Path
-    status: Literal["complete", "stopped", "budget", "too few labels"]
+    status: Literal["complete", "dry run", "stopped", "budget", "too few labels"]
     message: str = ""
     judge_file: Path | None = None
     compiled: Compiled | None = None
     page: Path | None = None
+    estimate: CompileEstimate | None = None
 
 
 def compile(
@@ -80,6 +90,8 @@ def compile(
     skip_bad: bool = False,
     trust: bool = False,
     must_resume: bool = False,
+    dry_run: bool = False,
+    texts: bool = True,
     progress: Progress = SILENT,
     stop: threading.Event | None = None,
     **steps: Any,
@@ -101,7 +113,9 @@ def compile(
         budget: limits, as in "calls=1000,minutes=30".
         skip_bad: leave bad rows out, in the folder's rejects.jsonl.
         must_resume: raise where the folder holds no compilation to continue.
+        dry_run: only estimate; no model is called and nothing is written.
         trust: send texts to an address that only a judge file or the recipe file names.
+        texts: whether the page shows texts of cases.
         progress: callbacks.
         stop: once set, no new case starts; what is done is kept.
         steps: fields of `dicast.Recipe` that differ from the recipe file, or from the default recipe.
@@ -121,15 +135,13 @@ def compile(
     if must_resume and not is_compilation(folder):
         raise RunError(f"--resume: {folder} holds no compilation. Leave --resume out to start one.")
     built, stop = spec.build(), stop or threading.Event()
-    built = with_best_evidence(built, spec, chosen, progress)
     admit_models(built, trust=trust, progress=progress)
     workers = workers_of(built, workers)
     pace = pace_of(workers, timeout, in_flight, stop, progress, built)
-    baseline = _baseline(chosen.baseline, built)
     from_file = _models_of_file(chosen, recipe_file, trust=trust, progress=progress)
-    prepare_models(built, *_other_models(chosen), progress=progress)
+    read_from = stored(filtered_for(source, default_refusals(built)), folder)
     labelled = read_sample(
-        stored(filtered_for(source, default_refusals(built)), folder),
+        read_from,
         folder,
         limit,
         chosen.seed,
@@ -138,6 +150,12 @@ def compile(
         progress=progress,
     )
     labelled = exclude_training_cases(labelled, spec.name, built, progress)
+    built = with_best_evidence(built, spec, chosen, labelled, progress)
+    baseline = _baseline(chosen, built, labelled, progress)
+    if dry_run:
+        return CompileRun(folder, "dry run", estimate=estimate_compilation(built, labelled, chosen, baseline))
+    prepare_models(built, *_other_models(chosen), progress=progress)
+    trainer = student_trainer(chosen, folder, workers)
     learned = read(spec.name).training if spec.name.endswith(JUDGE_SUFFIX) else {}
     progress.start(None, 0)
     with only_writer(private_folder(folder) / LOCK, folder):
@@ -145,7 +163,7 @@ def compile(
             compiler = Compiler(
                 built, labelled, folder, chosen, baseline=baseline, workers=workers,
                 budget=as_budget(budget), progress=ProgressCallbacks(progress.step, progress.verdict, stop),
-                looks=read_looks(learned.get("looks")), seen=learned.get("cases"),
+                looks=read_looks(learned.get("looks")), seen=learned.get("cases"), trainer=trainer,
             )  # fmt: skip
         except TooFewLabels as error:
             return CompileRun(folder, "too few labels", str(error))
@@ -158,16 +176,22 @@ def compile(
         except BudgetSpent as error:
             return CompileRun(folder, "budget", str(error), _save_best(compiler, path))
         compiled.save(path)
-        return CompileRun(folder, "complete", "", path, compiled, _page(folder, progress))
+        note_source(folder, read_from)
+        page = _page(folder, read_from if texts else None, progress)
+        return CompileRun(folder, "complete", "", path, compiled, page)
 
 
-def _baseline(baseline: Baseline | None, judge: Judge) -> Judge | None:
+def _baseline(chosen: Recipe, judge: Judge, cases: Sequence[Case], progress: Progress) -> Judge | None:
     """The judge of the recipe's baseline, answered by the model of the compiled judge's first role if it has none.
 
-    None where it is that judge itself, or needs a model and the compiled judge has none.
+    None where it is that judge itself, or needs a model and the compiled judge has none. Where no recipe names one and
+    cases have several options, it is asked once for all of them, not once for each.
     """
+    baseline = chosen.baseline
     if baseline is None:
         return None
+    of_choices = "baseline" not in chosen.model_fields_set and any(len(case.candidates) > 2 for case in cases)
+    baseline = OF_CHOICES if of_choices else baseline
     built, seats = build(baseline.judge, **baseline.set), judge.seats()
     of_judge = {name: value for name, value in judge.settings().items() if name != "evidence"}  # only a head reads it
     same = (built.name, built.settings()) == (judge.name, of_judge)
@@ -178,15 +202,20 @@ def _baseline(baseline: Baseline | None, judge: Judge) -> Judge | None:
             if not seat.is_fixed:
                 seat.use_model_of(seats[0])
     built.name = baseline.title
+    if of_choices:
+        progress.step("baseline", f"{built.name}, one token a case; `baseline: NAME` in a --recipe asks another judge")
     return built
 
 
-def with_best_evidence(judge: Judge, spec: JudgeSpec | BuiltJudge, chosen: Recipe, progress: Progress) -> Judge:
-    """A copy that reads what its model gives here, where nobody chose its evidence; a judge file's stays as it is."""
+def with_best_evidence(
+    judge: Judge, spec: JudgeSpec | BuiltJudge, chosen: Recipe, cases: Sequence[Case], progress: Progress
+) -> Judge:
+    """A copy that reads what its model gives here, where nobody chose its evidence and a head can weigh it; a judge
+    file's stays as it is."""
     parameter = judge.hparams().get("evidence")
     if parameter is None or parameter.is_set or spec.name.endswith(JUDGE_SUFFIX):
         return judge
-    if "evidence" in chosen.space or not chosen.head:
+    if "evidence" in chosen.space or not chosen.head or any(len(case.categories) > 2 for case in cases):
         return judge
     offer = offered_evidence(judge)
     for hint in offer.hints:
@@ -203,6 +232,7 @@ def _other_models(chosen: Recipe) -> list[str]:
     """The models that a recipe names beside the judge's."""
     searched = [value for name, values in chosen.space.items() if name.partition(".")[0] == "model" for value in values]
     writers = [chosen.prompt_lm if chosen.prompts != "none" else None]
+    writers += [base_model_string(chosen.finetune) if chosen.finetune else None]
     writers += [chosen.criteria_lm if chosen.criteria != "none" else None]
     return [*map(str, searched), *(writer for writer in writers if writer)]
 
@@ -231,10 +261,11 @@ def _save_best(compiler: Compiler, path: Path) -> Path | None:
     return path
 
 
-def _page(folder: Path, progress: Progress) -> Path | None:
-    """Write the page into the folder; none, with a notice, without the extra `report`."""
+def _page(folder: Path, cases: CaseSource | None, progress: Progress) -> Path | None:
+    """Write the page into the folder, without texts where there is no source of cases; none, with a notice, without
+    the extra `report`."""
     try:
-        return write_compilation_page(folder).path
+        return write_compilation_page(folder, cases=cases, texts=cases is not None, progress=progress).path
     except DeclarationError as error:
         progress.notice(str(error))
         return None

@@ -14,6 +14,7 @@ from ..engines.prices import price_of
 from ..errors import DicastError
 from ..experiments.results import CostEstimate
 from ..judging import FittedJudge, Judge
+from ..judging.evidence_reading import items_of
 from .case_filters import default_refusals
 from .case_source import COUNT_UP_TO, filtered_for
 from .experiment_plan import PlannedRun
@@ -65,7 +66,7 @@ def _of_run(run: PlannedRun) -> CostEstimate:
         calls=round(share * usage.calls),
         prompt_tokens=round(share * usage.prompt_tokens),
         completion_tokens=round(share * usage.completion_tokens),
-        cost=_cost(run.judge, stages, share),
+        cost=_cost(run.judge, _models_of_evidence(judge), stages, share),
         notes=(f"{run.title}: not every call was counted ({problem})",) if problem else (),
     )
 
@@ -113,12 +114,27 @@ def _unbound(spec: JudgeSpec) -> Judge:
     return judge
 
 
-def _cost(spec: JudgeSpec, stages: Mapping[str, Usage], share: float) -> float | None:
+def _models_of_evidence(judge: Judge) -> dict[str, str]:
+    """The models that are named for sources of evidence, by the stage under which their reads are charged."""
+    parts = [part for _, part in judge.named_sub_modules(Judge)]
+    return {item.name: item.model for part in parts for item in items_of(part.evidence_text) if item.model}
+
+
+def _cost(spec: JudgeSpec, readers: Mapping[str, str], stages: Mapping[str, Usage], share: float) -> float | None:
+    """US dollars; None where a price is not known.
+
+    Args:
+        readers: stage -> the model, of stages that another model than the judge's answers.
+    """
     if not stages:
         return 0.0
     roles = Roles.parse(spec.lm) if spec.lm else Roles({})
     prices = [
-        price_of(roles[stage], round(share * usage.prompt_tokens), round(share * usage.completion_tokens))
+        price_of(
+            readers.get(stage) or roles[stage],
+            round(share * usage.prompt_tokens),
+            round(share * usage.completion_tokens),
+        )
         for stage, usage in stages.items()
     ]
     cost: float | None = _sum(prices)

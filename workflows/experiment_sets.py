@@ -17,6 +17,7 @@ from ..experiments.results import MissingSet
 from ..experiments.spec import ExperimentSet
 from ..parsing import explain
 from .case_source import CaseSource
+from .project import project_reading
 
 OPTIONS = tuple(field.name for field in fields(CaseSource) if field.name not in ("source", "root"))
 
@@ -105,13 +106,22 @@ def _source(
     text = replaced or spec.cases or name
     if replaced is None and text not in DATA_SETS:
         text = next((str(path) for path in _places(experiment, text, root) if path.is_file()), text)
-    source = with_options(CaseSource(text, root), spec.options, who)
+    source = with_options(_read_as_project(experiment, text) or CaseSource(text, root), spec.options, who)
     try:
         source.path()
     except DataError as error:
         close = get_close_matches(text, DATA_SETS.names(), n=1) if text not in DATA_SETS else []
         raise DataError(f"{who}: {error}" + (f" Did you mean {close[0]!r}?" if close else "")) from None
     return source
+
+
+def _read_as_project(experiment: Experiment, text: str) -> CaseSource | None:
+    """A file as dicast.toml reads it, that of the experiment's folder or else of the working folder; else None."""
+    if text in DATA_SETS:
+        return None
+    folders = (experiment.folder, Path())
+    readings = (project_reading(text, folder) for folder in folders if folder is not None)
+    return next((reading for reading in readings if reading is not None), None)
 
 
 def _places(experiment: Experiment, text: str, root: Path | None) -> list[Path]:

@@ -189,7 +189,7 @@ def _labelled(source: CaseSource, skip_bad: bool, progress: Progress) -> Iterato
     rows = LabelCount()
     with tempfile.TemporaryDirectory() as folder, Rejects(Path(folder) / "rejects.jsonl") as rejects:
         for case in rows.counted(source.cases(rejects if skip_bad else None)):
-            if case.label is not None and case.label.winner is not None:
+            if case.label is not None and case.label.answer is not None:
                 yield case
         if rejects.count:
             progress.notice(f"{rejects.count:,} bad rows were left out; {rejects.first}")

@@ -31,6 +31,7 @@ class LabelClaim:
 
     Attributes:
         claim: what is to be shown, with what is assumed of the judge.
+        short: the same in a few words.
         method: the test.
         unit: "labels", independent ones, or "groups".
         least: with fewer the claim cannot be shown whatever the judge does; None: no such number is known.
@@ -42,6 +43,7 @@ class LabelClaim:
     unit: str
     least: int | None
     needed: int | None
+    short: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def label_claims() -> tuple[LabelClaim, ...]:
 
 def label_supply(cases: Sequence[Case]) -> LabelSupply | None:
     """The labels of these cases whose label names a winner; None without one."""
-    labelled = [case for case in cases if case.label is not None and case.label.winner is not None]
+    labelled = [case for case in cases if case.label is not None and case.label.answer is not None]
     if not labelled:
         return None
     sizes = list(Counter(case.split_key for case in labelled).values())
@@ -90,6 +92,7 @@ def _certificate(risk: float) -> LabelClaim:
         "groups",
         accepted_needed(0.0, risk=risk),
         accepted_needed(risk / 2, risk=risk),
+        f"sure verdicts are wrong in at most {percent(risk)} (certificate)",
     )
 
 
@@ -100,6 +103,7 @@ def _difference(difference: float) -> LabelClaim:
         "labels",
         6,  # 2 * 0.5^6 is .03, 2 * 0.5^5 is .06
         labels_for_difference(0.2, difference, power=POWER),
+        f"a gain in accuracy of {100 * difference:g} points",
     )
 
 
@@ -111,6 +115,7 @@ def _drift() -> LabelClaim:
         "labels",
         None,
         Drift(recorded, recorded, 0.05).labels_needed(),
+        "a saved judge is as good as it was, but for 5 points",
     )
 
 
@@ -129,7 +134,21 @@ def _gate(threshold: float) -> LabelClaim:
         "labels",
         least,
         int(n[enough.argmax()]) if enough.any() else None,
+        f"--require accuracy>={threshold:g}, of a judge that has {threshold + 0.05:g}",
     )
+
+
+def claim_cells(claim: LabelClaim, supply: LabelSupply) -> tuple[str, str, str]:
+    """The claim in a few words, the labels that it takes for an 80 % chance, and whether there are as many.
+
+    Example:
+        >>> claim_cells(LabelClaim("a claim", "a test", "groups", 29, 179, "a claim"), LabelSupply(60, 20, 40))
+        ('a claim', '179 groups', 'no: 20')
+    """
+    needed = f"over {MOST:,}" if claim.needed is None else f"{claim.needed:,}"
+    count = supply.groups if claim.unit == "groups" else supply.effective
+    words = {"cannot be shown": "no", "may fail to be shown": "perhaps"}.get(supply.shows(claim), "yes")
+    return claim.short, f"{needed} {claim.unit}", f"{words}: {count:,}"
 
 
 def claim_text(claim: LabelClaim, supply: LabelSupply) -> str:

@@ -58,6 +58,7 @@ def prepare_models(judge: StagedModule, *others: str, progress: Progress) -> Non
     for model in filter(None, dict.fromkeys(models)):
         prepare(model, progress.download)
     for _, part in judge.named_sub_modules(Judge):
+        part.check_demos()
         part.check_evidence()
         for source in part.sources():
             source.prepare(progress.download)

@@ -1,29 +1,29 @@
 """The page of one run or several: plots, and the cases where judge and human labels disagree."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..data import Case, Judged
-from ..errors import DeclarationError, DicastError, RunError
-from ..evaluation.disagreements import disagreements
-from ..evaluation.verdict_rules import Merge, Unreadable, VerdictRules, merged_verdict
+from ..distillation.distil_folder import is_distillation, read_distillation
+from ..errors import DeclarationError, RunError
+from ..evaluation.verdict_rules import Merge, Unreadable
 from ..optimizers.compile_folder import is_compilation, read_compilation
 from ..paths import path_of
 from .case_source import CaseSource
 from .comparisons import compare
-from .evaluations import evaluate
+from .compilation_texts import compiled_texts
 from .progress import SILENT, Progress
+from .run_pages import run_report
 from .run_results import AnyRun, Run, check_where, listed_runs, open_run, run_titles
-from .run_texts import named_source, texts_of
-
-if TYPE_CHECKING:
-    from ..pages import RunReport
+from .run_subjects import page_names, page_title, run_subject
+from .run_texts import named_source
 
 PAGE = "report.html"
 ENDINGS = (".html", ".htm", ".md")
+MOST_CHANGED = 400  # cases of the page of a compilation
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ def report(
     where: Mapping[str, str] | None = None,
     merge: Merge | None = None,
     unreadable: Unreadable = "out",
+    show_texts: bool = True,
     progress: Progress = SILENT,
     **options: Any,
 ) -> Page:
@@ -61,7 +62,7 @@ def report(
 
     Args:
         runs: a run or several: folders, .jsonl files of verdicts, or what `dicast.run` returned; or the folder of one
-            compilation.
+            compilation or distillation.
         out: the page; a name that ends in .md is written as Markdown, without plots and cases.
         cases: where the texts are, if not where the run read them, or outside of this project.
         most: cases shown of each run, the strongest disagreements first.
@@ -69,6 +70,7 @@ def report(
         where: of .jsonl files, only rows whose fields have these values.
         merge: as of `dicast.evaluate`.
         unreadable: as of `dicast.evaluate`.
+        show_texts: whether the page shows what people or a model wrote of the cases.
         options: more options of `dicast.evaluate`.
 
     Raises:
@@ -81,32 +83,54 @@ def report(
     if out.suffix not in ENDINGS:
         raise DeclarationError(f"--out {out}: a page is HTML or Markdown. Give a name that ends in .html or .md.")
     paths = listed_runs("report", runs)
-    compiled = [run for run in paths if not isinstance(run, Run) and is_compilation(path_of(run, "report"))]
+    compiled = [run for run in paths if not isinstance(run, Run) and _has_own_page(path_of(run, "report"))]
     if compiled and len(paths) > 1:
         raise DeclarationError(
             f"report: {compiled[0]} is a compilation, and {len(paths) - 1} more were given with it. Give it alone: its "
             "page is of one compilation, with every judge of its test part; give runs without it for a page about runs."
         )
+    if compiled and is_distillation(Path(compiled[0])):
+        return write_distillation_page(Path(compiled[0]), out, title=title)
     if compiled:
-        return write_compilation_page(Path(compiled[0]), out, title=title)
+        named = None if cases is None else named_source(cases)
+        return write_compilation_page(
+            Path(compiled[0]), out, title=title, cases=named, texts=show_texts, most=most, progress=progress
+        )
     opened = [open_run(run, where) for run in paths]
     check_where(opened)
     if not opened:
         raise DeclarationError("report: there is no run. Give one or more.")
-    names, named = run_titles(opened), None if cases is None else named_source(cases)
+    names, named = page_names(opened), None if cases is None else named_source(cases)
     options |= {"seed": seed, "merge": merge, "unreadable": unreadable}
-    reports = [_run_report(run, name, named, most, progress, options) for run, name in zip(opened, names, strict=True)]
+    reports = [
+        run_report(run, name, named, most, progress, options, with_texts=show_texts)
+        for run, name in zip(opened, names, strict=True)
+    ]
     compared = compare(opened, names=names, seed=seed, merge=merge, unreadable=unreadable, by=options.get("by", ()))
     comparisons = [comparison for comparison in compared if comparison.cases]
     render = runs_markdown if out.suffix == ".md" else runs_html
-    return write_page(out, render(reports, comparisons, title=title or "Judge report", now=timestamp()), names)
+    title = title or page_title([run_subject(run) for run in opened], names)
+    return write_page(out, render(reports, comparisons, title=title, now=timestamp()), run_titles(opened))
 
 
-def write_compilation_page(folder: Path, out: Path | None = None, *, title: str | None = None) -> Page:
+def write_compilation_page(
+    folder: Path,
+    out: Path | None = None,
+    *,
+    title: str | None = None,
+    cases: CaseSource | None = None,
+    texts: bool = True,
+    most: int = MOST_CHANGED,
+    progress: Progress = SILENT,
+) -> Page:
     """Write the page of a compilation: what was learned, and whether the compiled judge is better.
 
     Args:
         out: the page; by default report.html in the folder.
+        cases: where the texts are, if not where the compilation read them, or outside of this project.
+        texts: whether the page shows texts of cases.
+        most: cases shown whose verdict changed, the surest first.
+        progress: gets a notice where the texts cannot be read.
 
     Raises:
         RunError: the compilation has no test result yet, a file of it is damaged, or the page cannot be written.
@@ -114,9 +138,38 @@ def write_compilation_page(folder: Path, out: Path | None = None, *, title: str 
     """
     from ..pages import compilation_html, compilation_markdown
 
-    out, compilation = out or folder / PAGE, read_compilation(folder)
-    render = compilation_markdown if out.suffix == ".md" else compilation_html
-    text = render(compilation, title=title or f"{compilation.judge_name}, compiled", now=timestamp())
+    compilation = read_compilation(folder)
+    ids = frozenset(row.after.case_id for row in compilation.changed)
+    of_cases = compiled_texts(folder, ids, cases, progress) if texts and most else {}
+    html = partial(compilation_html, compilation, texts=of_cases if texts else None, most=most)
+    pages = html, partial(compilation_markdown, compilation)
+    return _folder_page(folder, out, pages, title or f"{compilation.judge_name}, compiled")
+
+
+def write_distillation_page(folder: Path, out: Path | None = None, *, title: str | None = None) -> Page:
+    """Write the page of a distillation: may the student replace its teacher, and what does it cost.
+
+    Args:
+        out: the page; by default report.html in the folder.
+
+    Raises:
+        RunError: the distillation has no test result yet, a file of it is damaged, or the page cannot be written.
+        DeclarationError: the extra `report` is not installed.
+    """
+    from ..pages import distillation_html, distillation_markdown
+
+    distillation = read_distillation(folder)
+    pages = partial(distillation_html, distillation), partial(distillation_markdown, distillation)
+    return _folder_page(folder, out, pages, title or f"{distillation.identity.get('judge')}, distilled")
+
+
+def _folder_page(
+    folder: Path, out: Path | None, pages: tuple[Callable[..., str], Callable[..., str]], title: str
+) -> Page:
+    """Write one of the two pages, HTML or Markdown, by the ending of `out`."""
+    out = out or folder / PAGE
+    html, markdown = pages
+    text = (markdown if out.suffix == ".md" else html)(title=title, now=timestamp())
     return write_page(out, text, [str(folder)], is_compilation=True)
 
 
@@ -135,32 +188,6 @@ def write_page(out: Path, text: str, titles: Sequence[str], *, is_compilation: b
     return Page(out, len(text.encode()), tuple(titles), is_compilation)
 
 
-def _run_report(
-    run: Run, name: str, cases: CaseSource | None, most: int, progress: Progress, options: dict[str, Any]
-) -> "RunReport":
-    from ..pages import Disagreement, RunReport
-
-    evaluation = evaluate(run, cases=cases, **options)
-    merge = options["merge"]
-    ids = disagreements(run.arrays_by(VerdictRules(merge)), most)
-    listed = frozenset(ids)
-    shown = (merged_verdict(judged, merge) for judged in run if judged.case_id in listed) if ids else ()
-    verdicts = {judged.case_id: judged for judged in shown}
-    texts = _texts(run, cases, verdicts, progress)
-    return RunReport(name, evaluation, [Disagreement(verdicts[case_id], texts.get(case_id)) for case_id in ids])
-
-
-def _texts(run: Run, cases: CaseSource | None, verdicts: Mapping[str, Judged], progress: Progress) -> dict[str, Case]:
-    """The cases of these verdicts, read again; none, with a notice, where they cannot or may not be read."""
-    if not verdicts:
-        return {}
-    try:
-        source = texts_of(run.path, run.source, cases)
-        read = {case.id: case for case in source.cases() if case.id in verdicts} if source else {}
-    except DicastError as error:
-        progress.notice(f"report: the page has no texts of {run.name}: {error}")
-        return {}
-    same = {name: case for name, case in read.items() if verdicts[name].case_digest in ("", case.digest)}
-    if left_out := len(read) - len(same):
-        progress.notice(f"report: {left_out:,} cases of {run.name} have changed since; the page has no texts of them.")
-    return same
+def _has_own_page(path: Path) -> bool:
+    """Whether the folder is of a compilation or a distillation, which have a page of another kind than runs."""
+    return is_compilation(path) or is_distillation(path)

@@ -4,6 +4,7 @@ Without an interval nothing is decided, however good the value looks: nobody kno
 are counts of the run itself and not estimates, so that their value decides.
 """
 
+import math
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -13,6 +14,7 @@ from ..errors import RunError
 from ..evaluation.results import Evaluation, Measure
 from ..stats.jackknife import LEAST
 
+MOST_NEEDED = 1e6  # cases; of more no number is said
 COUNTED = "cost"  # the section of measures that are counts and not estimates
 Outcome = Literal["holds", "fails", "inconclusive"]
 
@@ -69,7 +71,8 @@ class Requirement:
         if high < value:
             return CheckedRequirement(self, "fails", "does not hold")
         interval = f"{measure.value:.3f} [{measure.low:.3f}, {measure.high:.3f}]"
-        return CheckedRequirement(self, "inconclusive", f"cannot be decided from these labels: {interval}")
+        text = f"cannot be decided from these labels: {interval}{_what_would_decide(measure, self.value)}"
+        return CheckedRequirement(self, "inconclusive", text)
 
     def _measure(self, evaluation: Evaluation) -> Measure:
         if self.subgroup is not None and evaluation.measure(self.name) is None:
@@ -106,6 +109,31 @@ class CheckedRequirement:
     requirement: Requirement
     outcome: Outcome
     text: str
+
+
+def _what_would_decide(measure: Measure, limit: float) -> str:
+    """How many cases more, or groups, end the interval at the limit if the value stays as it is; empty: not known.
+
+    The distance from the value to the end of the interval on the limit's side is what must shrink to the limit: of a
+    proportion in units of its standard deviation there (Wilson 1927), so that a lopsided interval is no trap.
+    """
+    value, end = measure.value, measure.low
+    if value is None or end is None or measure.high is None or value == limit:
+        return ""
+    if limit > value:
+        end = measure.high
+
+    def squared(bound: float) -> float:
+        of_proportion = measure.kind == "proportion" and measure.null_value is None
+        variance = bound * (1 - bound) if of_proportion else 1.0
+        return (value - bound) ** 2 / variance if variance > 0 else math.inf
+
+    sizes, unit = (measure.n, "case") if measure.groups is None else (measure.groups, "group")
+    needed = sizes * squared(end) / squared(limit) if squared(limit) else math.inf
+    if needed > MOST_NEEDED:
+        return ""
+    more = max(1, math.ceil(needed) - sizes)
+    return f"; if the value stays so, about {more:,} {unit}{'s' * (more > 1)} more would decide it"
 
 
 def _undefined(measure: Measure) -> str:

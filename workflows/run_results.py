@@ -19,6 +19,7 @@ from ..evaluation.verdict_rules import AS_THE_RUN_HAS_IT, VerdictRules
 from ..paths import path_of
 from .case_source import CaseSource
 from .coverage import Coverage
+from .learnt_labels import LearntLabels
 from .run_names import parse_run_name, shown_name
 from .run_tables import flat_row
 
@@ -109,9 +110,19 @@ class Run:
         """The verdicts as arrays, as these rules count them; read once for each."""
         if rules not in self._arrays:
             scale = self.manifest.get("scale")
-            arrays = run_arrays(self, tuple(scale) if scale else None, place=self.place, rules=rules)
+            arrays = run_arrays(self.measured, tuple(scale) if scale else None, place=self.place, rules=rules)
             self._arrays[rules] = replace(arrays, repeated=self.repeated)
         return self._arrays[rules]
+
+    @cached_property
+    def learnt(self) -> LearntLabels:
+        """The labelled cases that the judge was compiled on."""
+        return LearntLabels.of(self, self.manifest.get("compiled_on"))
+
+    @property
+    def measured(self) -> Iterator[Judged]:
+        """The verdicts that count: without labels that the judge was compiled on, where there are others."""
+        return filter(self.learnt.counts, self)
 
     def identity_by(self, rules: VerdictRules) -> dict[str, Any]:
         """The identity with the rules that count: those that a user named, and of another tool's winners all."""
@@ -120,8 +131,11 @@ class Run:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """How the rows of another tool were read, where the rows do not say it themselves."""
-        return () if self.path.is_dir() else self.external.facts.notices
+        """How the rows of another tool were read, where the rows do not say it themselves, and which labels do not
+        count."""
+        if not self.path.is_dir():
+            return self.external.facts.notices
+        return tuple(filter(None, [self.learnt.notice]))
 
     def place(self, case_id: str) -> str:
         """Where the verdict of a case is written: file and line."""

@@ -7,6 +7,7 @@ folder or beside the run folder; anything else the user names with --cases.
 from dataclasses import replace
 from pathlib import Path
 
+from ..data.layout import PLAIN
 from ..data.readers import HUB
 from ..errors import DataError
 from .case_source import CaseSource
@@ -23,7 +24,8 @@ def texts_of(folder: Path, source: CaseSource | None, cases: CaseSource | None =
     Args:
         folder: of the run.
         source: of its manifest.
-        cases: where the user says that they are; without `fields` and `scale` they are read as the run read its cases.
+        cases: where the user says that they are; without `fields`, `scale`, `categories` and
+            `layout` they are read as the run read its cases.
 
     Raises:
         DataError: the manifest names a place that only the user may name.
@@ -31,8 +33,11 @@ def texts_of(folder: Path, source: CaseSource | None, cases: CaseSource | None =
     from ..catalog import DATA_SETS
 
     if cases is not None:
-        is_plain = source is not None and not cases.fields and tuple(cases.scale) == CaseSource.scale
-        return replace(cases, fields=source.fields, scale=source.scale) if source is not None and is_plain else cases
+        is_described = cases.fields or cases.categories or cases.layout != PLAIN
+        if source is None or is_described or tuple(cases.scale) != CaseSource.scale:
+            return cases
+        reading = {name: getattr(source, name) for name in ("fields", "scale", "categories", "layout")}
+        return replace(cases, **reading)
     if source is None:
         return None
     places = (Path.cwd(), folder.resolve().parent)

@@ -20,6 +20,7 @@ from ..optimizers.compile_folder import is_compilation
 from ..paths import path_of
 from .case_filters import ExcludedCases, default_refusals
 from .case_source import Cases, CaseSource, StoredRows, case_source, filtered_for
+from .category_check import of_namable
 from .history_count import HistoryCount
 from .interrupts import delayed_interrupt
 from .judge_spec import BuiltJudge, JudgeSpec, judge_spec, same_judge
@@ -39,7 +40,7 @@ from .preflight import (
 from .progress import SILENT, Progress
 from .resume import check_cases, check_judge_part, identity_before, resume_notices
 from .run_results import Run, Status, check_seed
-from .seen_cases import SeenCases
+from .seen_cases import SeenCases, fingerprints_of
 from .set_task import with_task
 
 
@@ -103,6 +104,7 @@ class RunSpec:
             "source": source.to_json(),
             "scale": judge.score_scale,
             "decoding": judge.decoding(),
+            **({"compiled_on": compiled_on} if (compiled_on := fingerprints_of(self.judge)) else {}),
             **run_facts(),
         }
 
@@ -190,6 +192,7 @@ def run(
         if isinstance(built, FittedJudge) and built.is_fitted_to_cases:
             fitted_to = list(chosen)
             built, chosen = built.fit(fitted_to), iter(fitted_to)
+        chosen = of_namable(built, iter(chosen))
         manifest = spec.manifest(built, read_from, before, fitted_to)
         if before is not None:
             check_judge_part(folder, before, manifest["identity"])

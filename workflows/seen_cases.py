@@ -41,8 +41,7 @@ class SeenCases:
         self.left_out: list[str] = []
         self.name, self.learned_from = spec.name, _learned_from(spec, judge or spec.build())
         self.leaves_out = before is None or _names_cases(before)
-        is_file = isinstance(spec, JudgeSpec) and spec.name.endswith(JUDGE_SUFFIX)
-        self.compiled_on = seen_before(read(spec.name).training.get("cases") if is_file else None)
+        self.compiled_on = seen_before(fingerprints_of(spec))
 
     def unseen(self, cases: Iterable[Case]) -> Iterator[Case]:
         """The cases that the judge did not learn from.
@@ -70,6 +69,11 @@ class SeenCases:
             self.seen += self.compiled_on(case) or self.learned_from(case)
             yield case
 
+    def _measured(self) -> str:
+        if self.seen < self.rows:
+            return "so dicast evaluate and report leave them out"
+        return "and there are no others to measure it on"
+
     def notice(self) -> str:
         """What to say of the seen cases; empty where all cases are new."""
         sentences = []
@@ -81,9 +85,17 @@ class SeenCases:
         if self.seen:
             sentences.append(
                 f"{self.name} has learned from {self.seen:,} of these {self.rows:,} cases: on them it agrees more with "
-                "people than on new ones."
+                f"people than on new ones, {self._measured()}."
             )
         return " ".join(sentences)
+
+
+def fingerprints_of(spec: JudgeSpec | BuiltJudge) -> str | None:
+    """Digests of the cases that a judge file was compiled on, as it stores them; None for any other judge."""
+    if not (isinstance(spec, JudgeSpec) and spec.name.endswith(JUDGE_SUFFIX)):
+        return None
+    stored = read(spec.name).training.get("cases")
+    return stored if isinstance(stored, str) else None
 
 
 def _learned_from(spec: JudgeSpec | BuiltJudge, judge: Judge) -> Callable[[Case], bool]:

@@ -1,6 +1,7 @@
 """How results look on a terminal."""
 
 from .agreement import judge_agreement
+from .brief import brief
 from .console import console, errors, heading, indented, say, status, table
 from .evaluation import comparison, evaluation
 from .experiment import experiment, experiment_result, overview_lines
@@ -16,6 +17,7 @@ __all__ = [
     "ExperimentProgress",
     "PrepareProgress",
     "RunProgress",
+    "brief",
     "comparison",
     "console",
     "download_progress",

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from rich.table import Table
 from rich.text import Text
 
 from ...data.counting import cases_text, groups_text
 from ...evaluation.agreement_results import JudgeAgreement
+from .columns import FittingTable
 from .evaluation import measures_table
 from .measures import column_table, interval_text
 
@@ -42,7 +42,7 @@ def judge_agreement(result: JudgeAgreement) -> Iterator[Any]:
         yield _measures_by_name([(row.judge, row.measures) for row in result.labelled], "judge")
 
 
-def _measures_by_name(rows: list[tuple[str, Any]], head: str) -> Table:
+def _measures_by_name(rows: list[tuple[str, Any]], head: str) -> FittingTable:
     """A line per name, a column per measure; the first name may have fewer of them."""
     names = [measure.name for measure in rows[-1][1]]
     table = column_table(head, *names, "n")
@@ -52,7 +52,7 @@ def _measures_by_name(rows: list[tuple[str, Any]], head: str) -> Table:
     return table
 
 
-def _judges(result: JudgeAgreement) -> Table:
+def _judges(result: JudgeAgreement) -> FittingTable:
     names = [measure.name for measure in result.by_judge[0].measures]
     table = column_table("judge", *names, *result.by_judge[0].answers)
     for row in result.by_judge:
@@ -70,7 +70,7 @@ def _odd_one_out(result: JudgeAgreement) -> str:
     )
 
 
-def _disputed(result: JudgeAgreement) -> Table:
+def _disputed(result: JudgeAgreement) -> FittingTable:
     table = column_table("case", *result.judges, "disagreement")
     for case in result.disputed:
         name = case.id if case.aspect is None or case.id.endswith(f"#{case.aspect}") else f"{case.id} ({case.aspect})"

@@ -1,5 +1,7 @@
 """The consoles, and plain tables and sentences on them.
 
+On a terminal every text is wrapped between words; elsewhere a text is one line, or as wide as PIPE_WIDTH.
+
 Texts come from cases, files and servers. So a console takes no text for markup unless it is asked to, removes keys, and
 shows control characters instead of sending them; the only escape sequences that leave are those of the styles.
 """
@@ -9,16 +11,17 @@ from collections.abc import Iterable
 from typing import Any, TextIO
 
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.padding import Padding
 from rich.segment import Segment
 from rich.status import Status
-from rich.table import Table
 from rich.text import Text
 
 from ...redaction import clean, printable
 from ..output import discard
+from .columns import FittingTable
+from .wrapping import Wrapped
 
 PIPE_WIDTH = 160  # columns where the output is no terminal
+INDENT = 2
 
 
 class CleanConsole(Console):
@@ -26,6 +29,12 @@ class CleanConsole(Console):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"highlight": False, "markup": False, "emoji": False, **options})
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        if self.is_terminal and len(objects) == 1 and isinstance(objects[0], str | Text):
+            text = Text(clean(objects[0])) if isinstance(objects[0], str) else _clean_text(objects[0])
+            objects, options = (Wrapped(text),), options | {"soft_wrap": False}
+        super().print(*objects, **{"crop": False, **options})
 
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(clean(text), **options)
@@ -50,12 +59,17 @@ class CleanConsole(Console):
 
 def _cleaned(renderable: RenderableType) -> RenderableType:
     """The renderable; of a text with keys or control characters, the cleaned text in its main style."""
-    if isinstance(renderable, Text) and (text := clean(renderable.plain)) != renderable.plain:
-        cleaned = renderable.blank_copy(text)
-        if len(text) == len(renderable.plain):  # else the positions of its styles have moved
-            cleaned.spans = renderable.spans
-        return cleaned
-    return renderable
+    return _clean_text(renderable) if isinstance(renderable, Text) else renderable
+
+
+def _clean_text(text: Text) -> Text:
+    cleaned = clean(text.plain)
+    if cleaned == text.plain:
+        return text
+    copy = text.blank_copy(cleaned)
+    if len(cleaned) == len(text.plain):  # else the positions of its styles have moved
+        copy.spans = text.spans
+    return copy
 
 
 def _width(stream: TextIO | None) -> int | None:
@@ -66,7 +80,7 @@ console = CleanConsole(width=_width(sys.stdout))
 errors = CleanConsole(stderr=True, width=_width(sys.stderr))
 
 
-def say(sentence: str, style: str = "") -> None:
+def say(sentence: str | Text, style: str = "") -> None:
     """Print a sentence of a result: wrapped between words on a terminal, one line elsewhere."""
     console.print(sentence, style=style, soft_wrap=not console.is_terminal)
 
@@ -81,16 +95,18 @@ def heading(name: str, text: str = "") -> Text:
     return Text.assemble((name, "bold"), f"  {text}" if text else "")
 
 
-def table(columns: list[str], rows: list[list[Any]]) -> Table:
+def table(columns: list[str], rows: list[list[Any]]) -> FittingTable:
     """A table without borders."""
-    grid = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        grid.add_column(column, overflow="fold")
+    result = FittingTable(columns, "bold")
     for row in rows:
-        grid.add_row(*(str(cell) for cell in row))
-    return grid
+        result.add_row(*(str(cell) for cell in row))
+    return result
 
 
-def indented(renderable: Any) -> Padding:
+def indented(part: str | Text | FittingTable) -> Text | FittingTable:
     """The same, two columns to the right."""
-    return Padding(renderable, (0, 0, 0, 2))
+    if isinstance(part, FittingTable):
+        part.indent += INDENT
+        return part
+    lines = (part if isinstance(part, Text) else Text(part)).split("\n", allow_blank=True)
+    return Text("\n").join(Text(" " * INDENT) + line for line in lines)

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from rich.table import Table
 from rich.text import Text
 
 from ...data.counting import cases_text, groups_text
 from ...evaluation.results import Evaluation, Measure, PairedTest, RunComparison, unshared_lines
 from ...evaluation.sections import section_title
+from .columns import FittingTable
 from .measures import column_table, interval_text, number, p_value
 from .subgroups import subgroup_tables
 from .unscored import unscored_text, warning_lines
@@ -27,7 +27,7 @@ def counted_proportion(proportion: Mapping[str, Any]) -> str:
 def evaluation(result: Evaluation, *, of_run: bool = True) -> Iterator[Any]:
     """What to print of an evaluation, in order; `of_run` as of `unscored_text`."""
     yield Text(result.signature, style="dim")
-    yield Text(_counts(result, of_run))
+    yield Text(counts(result, of_run))
     yield from warning_lines(result)
     for name, measures in result.sections.items():
         yield Text(f"\n{section_title(name)}", style="bold")
@@ -61,7 +61,7 @@ def comparison(result: RunComparison) -> Iterator[Any]:
         yield _tests(result.subgroups)
 
 
-def _tests(tests: Iterable[PairedTest]) -> Table:
+def _tests(tests: Iterable[PairedTest]) -> FittingTable:
     table = column_table("", "difference [95 % CI]", "n", "p", "p (Holm)", "description")
     for test in tests:
         measure = test.difference
@@ -72,7 +72,7 @@ def _tests(tests: Iterable[PairedTest]) -> Table:
     return table
 
 
-def measures_table(measures: Iterable[Measure]) -> Table:
+def measures_table(measures: Iterable[Measure]) -> FittingTable:
     """A line per measure: value, interval, n and description."""
     table = column_table("", "value [95 % CI]", "n", "description")
     for measure in measures:
@@ -81,7 +81,8 @@ def measures_table(measures: Iterable[Measure]) -> Table:
     return table
 
 
-def _counts(result: Evaluation, of_run: bool) -> str:
+def counts(result: Evaluation, of_run: bool) -> str:
+    """How many cases are scored and labelled, and why others are not."""
     of_these = " of these" if result.labelled <= result.scored else ""  # unscored verdicts may count as wrong ones
     text = f"{cases_text(result.cases)}, {result.scored:,} scored, {result.labelled:,}{of_these} labelled"
     if result.groups < max(result.scored, result.labelled):
@@ -96,7 +97,7 @@ def _effective_groups(result: Evaluation) -> str:
     return f"; of unequal size, they count for {counts[0]:.1f} of equal size" if counts else ""
 
 
-def _confusion(result: Evaluation) -> Table:
+def _confusion(result: Evaluation) -> FittingTable:
     assert result.confusion
     rows = {row.label: row for row in result.labels}
     labels = result.confusion.labels
@@ -108,7 +109,7 @@ def _confusion(result: Evaluation) -> Table:
     return table
 
 
-def _by_name(rows: Iterable[tuple[str, tuple[Measure, ...]]]) -> Table:
+def _by_name(rows: Iterable[tuple[str, tuple[Measure, ...]]]) -> FittingTable:
     parts = list(rows)
     names = list(dict.fromkeys(measure.name for _, measures in parts for measure in measures))
     table = column_table("", "n", *names)
@@ -119,7 +120,7 @@ def _by_name(rows: Iterable[tuple[str, tuple[Measure, ...]]]) -> Table:
     return table
 
 
-def _systems(result: Evaluation) -> Table:
+def _systems(result: Evaluation) -> FittingTable:
     table = column_table("", "judge", "people", "n")
     for row in result.systems[:MOST_SYSTEMS]:
         people = interval_text(row.people) if row.people else "-"

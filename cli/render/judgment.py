@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from ...data import Case, Correction, Finding, Reviewer, Scores, Usage, Verdict, Winner
+from ...data import Case, Correction, Finding, Reviewer, Scores, Usage, Verdict
 from ...data.case import Label, Profile
 
 NAME_WIDTH = 24  # columns; a longer name is wrapped
@@ -21,6 +21,10 @@ def judgment(case: Case, verdict: Verdict) -> Panel:
     for turn in case.history:
         _row(presented, turn.role, turn.text)
     _row(presented, "request", case.query)
+    if case.context:
+        _row(presented, "context", case.context)
+    for text in case.references if case.categories else ():
+        _row(presented, "reference", text)
     if case.profile is not None:
         _row(presented, *_profile(case.profile))
     if case.aspect is not None:
@@ -53,6 +57,7 @@ def name_of(index: int, case: Case) -> str:
 def outcome(case: Case, verdict: Verdict) -> str:
     """The verdict in one line, with the human label when there is one."""
     parts = [] if verdict.winner is None else [f"winner {verdict.winner}"]
+    parts += [] if verdict.category is None else [f"category {verdict.category}"]
     if verdict.status != "scored":
         why = " ".join(filter(None, [verdict.reason, verdict.detail]))
         parts.insert(0, f"{verdict.status}: {why}" if why else verdict.status)
@@ -62,11 +67,11 @@ def outcome(case: Case, verdict: Verdict) -> str:
         parts.append(_probabilities(verdict.distribution))
     if verdict.certainty is not None:
         parts.append(f"certainty {verdict.certainty:.2f}")
-    if verdict.consistent is not None:
+    if verdict.consistent is not None and not verdict.by_head:
         parts.append("both orders agree" if verdict.consistent else "the orders differ")
     if case.label is not None:
         parts.append(f"human label {_label(case, case.label)}")
-    if votes := Counter(str(vote.value) for vote in case.votes if isinstance(vote, Winner)):
+    if votes := Counter(str(vote.answer) for vote in case.votes if not isinstance(vote, Scores)):
         parts.append("votes " + ", ".join(f"{value}: {n}" for value, n in sorted(votes.items())))
     return "; ".join(parts)
 
@@ -125,7 +130,7 @@ def _evidence(case: Case, finding: Finding) -> Text:
     values += [_probabilities(finding.distribution)] if finding.distribution else []
     if finding.certainty is not None:
         values.append(f"stated certainty {finding.certainty:.2f}")
-    mass = f"  (mass read {finding.coverage:.2f})" if finding.coverage is not None else ""
+    mass = f"  (mass read {finding.mass_read:.2f})" if finding.mass_read is not None else ""
     explanation = f"  {finding.explanation}" if finding.explanation else ""
     return Text.assemble(order, (", ".join(values), "bold"), Text(explanation), (mass, "dim"))
 
@@ -151,7 +156,7 @@ def _profile(profile: Profile) -> tuple[str, str]:
 def _label(case: Case, label: Label) -> str:
     if isinstance(label, Scores):
         return f"{_scores(case, label.values)} of {label.lo:g}..{label.hi:g}"
-    return f"{label.value}" + (f" (certainty {label.certainty:.2f})" if label.certainty is not None else "")
+    return f"{label.answer}" + (f" (certainty {label.certainty:.2f})" if label.certainty is not None else "")
 
 
 def _scores(case: Case, scores: Sequence[float]) -> str:

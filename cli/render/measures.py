@@ -1,8 +1,7 @@
 """Numbers, intervals and plain tables on a terminal."""
 
-from rich.table import Table
-
 from ...evaluation.results import Measure
+from .columns import FittingTable
 
 
 def number(value: float | None, measure: Measure | None = None) -> str:
@@ -27,9 +26,6 @@ def p_value(p: float | None) -> str:
     return "-" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def column_table(*columns: str) -> Table:
+def column_table(*columns: str) -> FittingTable:
     """An empty table without lines; the column n is aligned to the right."""
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for column in columns:
-        table.add_column(column, justify="right" if column == "n" else "left")
-    return table
+    return FittingTable(columns)

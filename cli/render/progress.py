@@ -6,6 +6,11 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
+from rich.cells import cell_len
+from rich.columns import Columns
+from rich.console import RenderableType
+from rich.measure import measure_renderables
+from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 from rich.progress import TimeRemainingColumn as Remaining
@@ -21,6 +26,21 @@ RESULT_STEPS = ("test",)  # steps of a compilation whose words are its result
 LINE_EVERY = 30.0  # seconds between progress lines where there is no terminal
 
 
+class NotedBar(Bar):
+    """A bar with a note beside it, or below it where the terminal is too narrow for both."""
+
+    def get_renderables(self) -> Iterator[RenderableType]:
+        """The bar of each task, and its note."""
+        for task in self.tasks:
+            bar, note = self.make_tasks_table([task]), Text(task.fields.get("note", ""), overflow="ellipsis")
+            room = self.console.width - measure_renderables(self.console, self.console.options, [bar]).maximum
+            if room > cell_len(note.plain):
+                yield Columns([bar, note])
+            else:
+                yield bar
+                yield Padding(note, (0, 0, 0, 2))
+
+
 class BarProgress(Progress):
     """A bar that is shown from `start` on, and one for downloads before it.
 
@@ -33,9 +53,8 @@ class BarProgress(Progress):
         self.total: int | None = None
         self._line_at = self._since = time.monotonic()
         self._downloads: Any = None
-        self._bar = Bar(
+        self._bar = NotedBar(
             TextColumn(description, markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-            TextColumn("{task.fields[note]}", markup=False),
             console=errors, disable=quiet or not errors.is_terminal, transient=transient,
         )  # fmt: skip
 
@@ -81,6 +100,8 @@ class BarProgress(Progress):
 class RunProgress(BarProgress):
     """Progress of a run, with speed, time left, tokens, cost and accuracy so far."""
 
+    shows_accuracy = True
+
     def __init__(self, *, quiet: bool, transient: bool = False) -> None:
         super().__init__("judging", quiet=quiet, transient=transient)
         self.counts = RunningCounts()
@@ -100,7 +121,7 @@ class RunProgress(BarProgress):
         ]
         if usage.cost is not None:
             parts.append(f"${usage.cost:.4f}")
-        if self.counts.labelled:
+        if self.counts.labelled and self.shows_accuracy:
             parts.append(f"accuracy {self.counts.correct / self.counts.labelled:.2f}")
         if unscored := sum(self.counts.unscored.values()):
             parts.append(f"{unscored} unscored")
@@ -115,7 +136,12 @@ class RunProgress(BarProgress):
 
 
 class Compiling(RunProgress):
-    """Progress of a compilation: a line a step, and a bar of the verdicts recorded meanwhile."""
+    """Progress of a compilation: a line a step, and a bar of the verdicts recorded meanwhile.
+
+    These are of several judges before any head is fitted, so that their accuracy so far would say nothing.
+    """
+
+    shows_accuracy = False
 
     def __init__(self, *, quiet: bool) -> None:
         super().__init__(quiet=quiet, transient=True)
@@ -136,15 +162,16 @@ class ExperimentProgress(RunProgress):
 class PrepareProgress(BarProgress):
     """Progress of a preparation, with the failures so far."""
 
-    def __init__(self, *, quiet: bool) -> None:
-        super().__init__("preparing", quiet=quiet)
+    def __init__(self, *, quiet: bool, doing: str = "preparing", done: str = "prepared") -> None:
+        super().__init__(doing, quiet=quiet)
+        self._done = done
 
     def prepared(self, failures: int) -> None:
         from ...engines.ledger import current_ledger
 
         ledger = current_ledger()
         tokens = 0 if ledger is None else ledger.total.prompt_tokens + ledger.total.completion_tokens
-        self.advance(f"{tokens / 1000:.1f}k tokens" + (f", {failures} failed" if failures else ""), "prepared")
+        self.advance(f"{tokens / 1000:.1f}k tokens" + (f", {failures} failed" if failures else ""), self._done)
 
 
 @contextmanager

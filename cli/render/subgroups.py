@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from rich.table import Table
 from rich.text import Text
 
 from ...evaluation.results import Subgroup, Subgroups, SubgroupTable
+from .columns import FittingTable
 from .measures import column_table, interval_text, p_value
 
 
@@ -18,7 +18,7 @@ def subgroup_tables(result: Subgroups) -> Iterator[Any]:
     yield Text(f"\n{result.summary}")
 
 
-def _table(table: SubgroupTable) -> Table:
+def _table(table: SubgroupTable) -> FittingTable:
     names = dict.fromkeys(row.figure.name for row in table.rows)
     title = f"{' or '.join(names)} [95 % CI]"
     result = column_table("", "n", "groups", title, "less all others", "p", "p (Holm)", "")

@@ -2,20 +2,20 @@
 
 from collections.abc import Iterator
 
-from rich.table import Table
 from rich.text import Text
 
 from ...evaluation.results import Evaluation, Measure
+from .columns import FittingTable
 from .evaluation import MOST_SYSTEMS
 from .measures import column_table, interval_text
 from .unscored import by_reason, what_asks_again
 
-AGREEMENT = ("accuracy", "agreement", "consistency", "mean of orders", "coverage")
+AGREEMENT = ("accuracy", "both-orders accuracy", "consistency", "mean of orders", "coverage")
 CORRELATION = ("pearson", "spearman", "kendall")
 Line = tuple[str, str, int, str]  # name, value, n, description
 
 
-def summary(evaluation: Evaluation) -> Table:
+def summary(evaluation: Evaluation) -> FittingTable:
     """Value, interval, n and meaning of each main measure."""
     table = column_table("", "value [95 % CI]", "n", "description")
     for name, value, n, description in summary_lines(evaluation):

@@ -1,6 +1,6 @@
-"""Plots of a compilation: weights of the head, Pareto front of the structure search, risk of the certificate."""
+"""Plots of a compilation: Pareto front of the structure search, risk of the certificate."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ from ...optimizers.objective import title_of
 from ...optimizers.structure.pareto import StructureTrial
 from ...optimizers.structure.search import StructureSearch
 from ...stats.resampling import quantile, wilson
-from ..formatting import MINUS, describe_measure, format_percent, format_value, readable, unit_of
+from ..formatting import describe_measure, format_percent, format_value, readable, unit_of
 from .chart import (
     BASE,
     HALF,
@@ -18,7 +18,6 @@ from .chart import (
     JUDGE,
     PAPER,
     PEOPLE,
-    ROW,
     SMALL,
     SOFT,
     WHOLE,
@@ -27,13 +26,11 @@ from .chart import (
     axis_format,
     draw,
     round_ticks,
-    shortened,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_WEIGHTS = 24
 STABLE = 0.15  # coverage; below, the disagreement rate of few verdicts jumps, and may leave the plot
 LOGARITHMIC = 4.0  # ratio of the greatest to the least cost from which on the axis is logarithmic
 
@@ -51,36 +48,6 @@ class FrontPoint:
     @property
     def value(self) -> float:
         return self.measure.value or 0.0
-
-
-def weights(name: str, title: str, by_evidence: Mapping[str, float], note: str) -> Chart | None:
-    """A bar for each weight, the greatest first."""
-    shown = sorted(by_evidence.items(), key=lambda item: (-abs(item[1]), item[0]))[:MOST_WEIGHTS]
-    if not shown:
-        return None
-    reach = max(abs(weight) for _, weight in shown) or 1.0
-    longest = max(len(shortened(label, 26)) for label, _ in shown)
-
-    def paint(axes: "Sequence[Axes]") -> None:
-        (plot,) = axes
-        plot.grid(False)
-        low = -1.04 * reach if any(weight < 0 for _, weight in shown) else 0.0
-        plot.set(xlim=(low, 1.04 * reach), ylim=(len(shown) - 0.4, -0.6), xticks=[], yticks=[])
-        plot.spines["bottom"].set_visible(False)
-        for place, (label, weight) in enumerate(shown):
-            plot.barh([place], [weight], 0.56, color=JUDGE if weight >= 0 else PEOPLE, alpha=0.75, lw=0)
-            offset: dict[str, Any] = {"textcoords": "offset points", "va": "center"}
-            plot.annotate(shortened(label, 26), (low, place), (-12, 0), ha="right", **offset)
-            plot.annotate(_signed(weight), (1.04 * reach, place), (12, 0), ha="left", weight="bold", **offset)
-        plot.axvline(0, color=SOFT, lw=1.2)
-
-    size = (HALF, ROW * len(shown) + 16)
-    return Chart(
-        title,
-        draw(f"weights-{name}", size, paint, Margins(26 + 7.2 * longest, 84, 6, 10)),
-        "; ".join(f"{label} {_signed(weight)}" for label, weight in shown) + ".",
-        note,
-    )
 
 
 def pareto_front(search: StructureSearch, measures: Sequence[Measure]) -> Chart | None:
@@ -258,7 +225,3 @@ def _cost(trial: StructureTrial, search: StructureSearch) -> float | None:
     if search.cost == "seconds":
         return trial.seconds
     return trial.calls if trial.cases else None
-
-
-def _signed(weight: float) -> str:
-    return f"{weight:+.3g}".replace("-", MINUS)

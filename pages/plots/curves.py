@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from ...evaluation.results import Bin, Branch, CurvePoint, Histogram, Measure
+from ...evaluation.results import Bin, Branch, CurvePoint, Histogram, Measure, PassPoint
 from ..formatting import format_measure, format_value, readable, unit_of
 from .chart import BASE, HALF, INK, JUDGE, PAPER, PEOPLE, SMALL, SOFT, THIRD, Chart, Margins, axis_format, draw
 
@@ -107,6 +107,31 @@ def coverage(name: str, curve: Sequence[CurvePoint]) -> Chart | None:
         f"Accuracy of the most certain {format_value(half.coverage, 'percent')}: "
         f"{format_value(half.accuracy.value, 'percent')}; of all: {format_value(last.accuracy.value, 'percent')}.",
         "Accuracy over coverage if the judge abstains below a certainty; band: 95 % interval.",
+    )
+
+
+def precision_recall(name: str, points: Sequence[PassPoint], positive: str) -> Chart | None:
+    """Precision over recall of the positive of two categories, over all thresholds of its probability."""
+    if len(points) < 2:
+        return None
+    all_passed = points[-1].precision  # of a judge that passes every text
+    middle = min(points, key=lambda point: abs(point.threshold - 0.5))
+
+    def paint(axes: "Sequence[Axes]") -> None:
+        (plot,) = axes
+        plot.axhline(all_passed, color=BASE, lw=1.2, ls=(0, (4, 4)))
+        plot.step([p.recall for p in points], [p.precision for p in points], where="post", color=JUDGE, lw=2.2)
+        plot.plot([middle.recall], [middle.precision], "o", color=JUDGE, ms=8, mec=PAPER, clip_on=False, zorder=5)
+        plot.set(xlim=(0, 1), ylim=(0, 1.04), xlabel=f"recall: {positive} found", ylabel=f"precision: {positive} right")
+        for axis in (plot.xaxis, plot.yaxis):
+            axis.set_major_formatter(axis_format("percent"))
+
+    return Chart(
+        "Precision and recall",
+        draw(f"precision-recall-{name}", (HALF, 340), paint, Margins(left=62, right=18)),
+        f"At a probability of {middle.threshold:.2f} {format_value(middle.precision, 'percent')} of what it calls "
+        f"{positive} is so by people, and {format_value(middle.recall, 'percent')} of that is found.",
+        "Every threshold of the probability; the point is the one nearest to 50 %. Dashed: all texts passed.",
     )
 
 

@@ -78,7 +78,8 @@ def test_ties_can_be_left_out_and_a_sample_is_drawn_by_seed(elsewhere, capsys):
     [
         (["judge", "--cases", "nowhere.jsonl"], "dicast: --cases nowhere.jsonl: there is no such file."),
         (["judge", "--cases", "nosuchset"], "dicast: --cases nosuchset: no such file and no such set."),
-        (["judge", "--cases", "bad.jsonl"], "dicast: bad.jsonl line 2: field 'label' is \"left\". Use a, b or tie."),
+        (["judge", "--cases", "bad.jsonl"], "dicast: bad.jsonl line 2: field 'label' is \"left\". Use a, b or tie, "
+         "or say which it means, as in --values left=a."),
         (["judge", "--cases", "broken.jsonl"], "dicast: broken.jsonl line 1: is not JSON ("),
         (["judge", "--cases", "pairs.jsonl", "--judge", "fenec"], "dicast: judge 'fenec': there is no such judge."),
         (["judge", "--cases", "pairs.jsonl", "--lm", "local/nothing"], "dicast: local/nothing: no such local model."),
@@ -97,7 +98,10 @@ def test_ties_can_be_left_out_and_a_sample_is_drawn_by_seed(elsewhere, capsys):
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_one_clear_line_and_exit_code_three(elsewhere, capsys, monkeypatch, arguments, told):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    if "openai/gpt-4o-mini" in arguments:
+        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    else:
+        monkeypatch.setenv("OPENAI_API_KEY", "never sent")
     pairs(elsewhere)
     good = (elsewhere / "pairs.jsonl").read_text().splitlines()[0]
     (elsewhere / "bad.jsonl").write_text(good + "\n" + good.replace('"label": "a"', '"label": "left"') + "\n")
@@ -165,13 +169,31 @@ def test_check_tells_what_is_well_and_what_to_mend(elsewhere, capsys):
     with MockServer(token_probabilities=readable) as server:
         code = run(["check", "--lm", f"openai/checked@{server.url}", "--cases", name, "--json"])
     found = {line["name"]: line for line in json.loads(capsys.readouterr().out)}
-    assert code == 3  # the default model is not in the empty store
-    assert found["default model"]["text"].endswith("is not fetched. dicast models get qwen2.5-coder-1.5b")
-    assert found[f"data {name}"] == {"name": f"data {name}", "ok": True, "text": "6 cases; labels: 2 a, 2 b, 2 tie"}
+    assert code == 0
+    assert "default model" not in found  # another one was named
+    data = found[f"data {name}"]
+    assert (data["ok"], data["text"]) == (True, "6 cases; labels: 2 a, 2 b, 2 tie")
     (model,) = [line for what, line in found.items() if what.startswith("model openai/")]
     assert model["ok"]
     assert "token probabilities yes (mass read 0.80)" in model["text"]
     assert server.request_counts.total() == 3  # as `check --help` says
+
+
+def test_check_misses_the_default_model_where_no_other_is_named(elsewhere, capsys):
+    assert run(["check", "--json"]) == 3
+    found = {line["name"]: line for line in json.loads(capsys.readouterr().out)}
+    assert found["default model"]["text"].endswith("is not fetched. dicast models get qwen2.5-coder-1.5b")
+
+
+def test_what_no_model_of_the_command_needs_is_no_failure(elsewhere, capsys, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with MockServer(token_probabilities=readable) as server:
+        assert run(["check", "--lm", f"openai/checked@{server.url}"]) == 0
+    out = capsys.readouterr().out
+    assert "FAIL" not in out
+    assert "-    extra report  not installed; for pages. Run: pip install" in out
+    assert run(["check"]) == 3
+    assert "FAIL extra local" in capsys.readouterr().out
 
 
 def test_check_fails_a_model_that_would_mostly_say_something_else(elsewhere, capsys):
@@ -189,7 +211,7 @@ def test_check_asks_the_model_also_when_it_has_answered_before(elsewhere, capsys
         for faults, ok in (({}, True), ({"500": 1.0}, False)):
             server.set_faults(faults)
             asked = server.request_counts.total() + server.fault_counts.total()
-            assert run(["check", "--lm", f"openai/checked@{server.url}", "--json"]) == 3  # no default model either
+            assert run(["check", "--lm", f"openai/checked@{server.url}", "--json"]) == (0 if ok else 3)
             (model,) = [
                 item for item in json.loads(capsys.readouterr().out) if item["name"].startswith("model openai/")
             ]

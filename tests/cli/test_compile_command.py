@@ -1,6 +1,7 @@
 """`dicast compile` on a judge whose accuracy and cost by setting are known: what is told, written, and refused."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -50,30 +51,42 @@ def test_what_a_compilation_tells(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["compile", "known", "--cases", "labels.jsonl", "--recipe", "recipe.yaml"]) == 0
     told = capsys.readouterr()
     lines = [line.rstrip() for line in told.out.splitlines()]
-    assert lines[:6] == [
-        "test part, n = 70  accuracy              kappa                  ECE                   "
+    assert lines.pop(0) == (
+        "Better verdicts: accuracy 0.60 -> 0.83, p = 0.00012; its certainty can now be trusted: log-loss 0.78 -> 0.46, "
+        "p = 0.0004; fewer errors among the verdicts it is surest of: AURC 0.40 -> 0.17, p = 0.001; costlier: calls "
+        "2.00 -> 10, p = 0.0003 (p adjusted for 4 tests, Holm)."
+    )
+    assert lines[:8] == [
+        "",
+        "The test part, 70 labels:",
+        "            accuracy              kappa                  ECE                   "
         "log-loss              calls  tokens",
-        "uncompiled         0.600 [0.483, 0.707]  0.186 [-0.050, 0.402]  0.200 [0.106, 0.345]  "
+        "uncompiled  0.600 [0.483, 0.707]  0.186 [-0.050, 0.402]  0.200 [0.106, 0.345]  "
         "0.778 [0.615, 0.941]  2.0    200",
-        "compiled           0.829 [0.724, 0.899]  0.651 [0.431, 0.798]   0.029 [0.003, 0.235]  "
+        "compiled    0.829 [0.724, 0.899]  0.651 [0.431, 0.798]   0.029 [0.003, 0.235]  "
         "0.461 [0.335, 0.586]  10.0   1,000",
-        "chance             0.500",
-        "majority           0.600 [0.483, 0.707]",
-        "longer             0.400 [0.293, 0.517]",
+        "chance      0.500",
+        "majority    0.600 [0.483, 0.707]",
+        "longer      0.400 [0.293, 0.517]",
     ]
-    assert lines[6:9] == [
+    assert lines[8:12] == [
         "accuracy +0.229 [+0.120, +0.325] against the uncompiled judge, n = 70, p = 3.05e-05",
+        "",
         "Verdicts of certainty 0 or more disagree with people in at most 30 % of cases, with 95 % confidence: of 30 "
         "labelled cases 30 are accepted (100 % [88.6 %, 100 %]), and 1 of these disagree.",
         "Of 70 other labelled cases 70 are accepted, and 12 of these disagree with people: 17.1 % [9.18 %, 28 %], "
         "which is compatible with the certified 30 %.",
     ]
-    assert lines[9].startswith("spent: 7,890 calls (0 more from the cache), 710,100 prompt + 78,900 generated tokens, ")
-    assert lines[10:] == [
-        "judge: compiled/known-labels/known.judge.json   dicast show compiled/known-labels/known.judge.json",
-        "page: compiled/known-labels/report.html",
+    assert lines[12].startswith(
+        "spent: 7,890 calls (0 more from the cache), 710,100 prompt + 78,900 generated tokens, "
+    )
+    assert lines[13:] == [
+        "",
+        "judge: compiled/known-labels/known.judge.json",
+        "page:  compiled/known-labels/report.html",
+        "more:  dicast show compiled/known-labels/known.judge.json",
     ]
-    steps = [line for line in told.err.splitlines() if not line.startswith("structure  trial ")]
+    steps = [line for line in told.err.splitlines() if not line.startswith(("structure  trial ", "judged "))]
     assert steps[:8] == [
         "split  train 70, select 30, certify 30, test 70",
         "certify  a certificate of 30 % at 95 % takes 9 groups with accepted verdicts if none has an error, 49 for an "
@@ -100,33 +113,43 @@ def test_another_seed_in_another_folder_is_another_test_of_the_same_cases(capsys
         assert test["p_looks"] == pytest.approx(min(1, factor * test["p"]))
     assert "third test of these cases (" in tests[2]["summary"]
     assert run(["show", "3/known.judge.json"]) == 0
-    assert "test 3: " in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "test 3: " in shown
+    judges = (("before", "uncompiled"), ("after", "compiled"))
+    figures = dict(re.findall(r"^ +(\w+): (accuracy \d[^\]]*\])", shown, re.MULTILINE))
+    assert all(figures[first] == figures[second] for first, second in judges), figures  # one figure, one interval
 
 
 def test_a_judge_that_does_not_beat_what_costs_nothing_is_told_so(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [json.loads(line) for line in Path("labels.jsonl").read_text().splitlines()]
     write("labels.jsonl", [row | {f"response_{row['label']}": "the longer one"} for row in rows])
     command = ["compile", "known", "--cases", "labels.jsonl", "--recipe", "recipe.yaml", "--trials", "0"]
-    assert run(command) == 2
-    assert capsys.readouterr().out.splitlines()[6] == (
-        "accuracy +0.000 [-0.028, +0.028] against the uncompiled judge, n = 70, p = 1: no significant difference "
-        "(McNemar, exact); not shown to be better than longer, majority"
+    assert run(command) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == [
+        "It is worse than longer: accuracy -0.400 [-0.508, -0.270].",
+        "Worse than a baseline: same verdicts.",
+    ]
+    assert (
+        "Next: Use longer, or try a stronger model (--lm) or another program; more labels do not make this one better."
+        in lines
     )
+    assert lines[10] == "Not shown to be better than longer, majority."
 
 
 def test_a_baseline_with_settings_stands_beside_the_judge(capsys: pytest.CaptureFixture[str]) -> None:
     baseline = {"judge": "known", "set": {"care": "careful", "votes": 5}}
     Path("recipe.yaml").write_text(json.dumps(RECIPE | {"trials": 0, "baseline": baseline}))
-    assert run(["compile", "known", "--cases", "labels.jsonl", "--recipe", "recipe.yaml"]) == 2
-    table, told = capsys.readouterr().out.splitlines()[:4], read("compiled/known-labels/known.judge.json").training
+    assert run(["compile", "known", "--cases", "labels.jsonl", "--recipe", "recipe.yaml"]) == 1
+    table, training = capsys.readouterr().out.splitlines()[4:8], read("compiled/known-labels/known.judge.json").training
     assert [line.split("  ")[0] for line in table[1:]] == ["known (care=careful, votes=5)", "uncompiled", "compiled"]
-    assert str(told["summary"]).endswith("; not shown to be better than known (care=careful, votes=5), majority")
+    assert str(training["summary"]).endswith("; not shown to be better than known (care=careful, votes=5), majority")
 
 
 def test_the_judge_itself_is_no_baseline(capsys: pytest.CaptureFixture[str]) -> None:
     Path("recipe.yaml").write_text(json.dumps(RECIPE | {"trials": 0, "baseline": "known"}))
     assert run(["compile", "known", "--cases", "labels.jsonl", "--recipe", "recipe.yaml"]) == 2
-    assert capsys.readouterr().out.splitlines()[1].startswith("uncompiled")
+    assert capsys.readouterr().out.splitlines()[4].startswith("uncompiled")
 
 
 def test_only_short_cases_are_taken(capsys: pytest.CaptureFixture[str]) -> None:
@@ -304,7 +327,7 @@ def test_one_group_is_a_clear_line(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [json.loads(line) | {"group": "all"} for line in Path("labels.jsonl").read_text().splitlines()]
     write("labels.jsonl", rows)
     assert run(["compile", "longer", "--cases", "labels.jsonl", "--out", "out"]) == 3
-    assert "split: 1 group cannot fill 3 parts. Give cases of more groups" in capsys.readouterr().err
+    assert "1 group cannot fill 3 folds. Give cases of more groups" in capsys.readouterr().err
 
 
 def test_the_model_that_the_search_chose_is_saved(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,3 +349,15 @@ def test_limits_of_a_verdict_that_say_nothing_are_refused(
 ) -> None:
     assert run(["compile", "known", "--cases", "labels.jsonl", "--per-verdict", limits]) == 3
     assert problem in capsys.readouterr().err
+
+
+def test_a_missing_key_of_the_lm_that_proposes_questions_is_noticed_before_any_verdict(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with MockServer() as server:
+        asked = ["compile", "questions", "--set", "bank=short", "--cases", "labels.jsonl", "--trials", "0"]
+        asked += ["--lm", f"openai/mock@{server.url}", "--criteria", "learn", "--criteria-lm", "openai/gpt-4.1-mini"]
+        assert run(asked) == 3
+        assert not server.requests
+    assert "model 'openai/gpt-4.1-mini': no API key. Set OPENAI_API_KEY" in capsys.readouterr().err

@@ -39,7 +39,7 @@ def evaluated(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:  # t
 
 def test_a_run_is_told_section_by_section(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
-    assert run(["evaluate", "runs/first"]) == 0
+    assert run(["evaluate", "runs/first", "--all"]) == 0
     out = capsys.readouterr().out
     assert re.search(r"^direct\|.*\|n=8\|data=[0-9a-f]{12}\|dicast", out)
     for told in (
@@ -52,6 +52,38 @@ def test_a_run_is_told_section_by_section(runs: Path, capsys: pytest.CaptureFixt
     assert re.search(
         r"^accuracy +0\.\d{3} \[0\.\d{3}, 0\.\d{3}\] +8  the verdict equals the human label", out, re.MULTILINE
     )
+
+
+def test_a_run_is_told_in_short_by_the_sentence_of_its_page(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert run(["evaluate", "runs/first"]) == 0
+    out = capsys.readouterr().out
+    assert run(["report", "runs/first", "--out", "first.md"]) == 0
+    page = (runs / "first.md").read_text().replace("\\", "")
+    words, sentence = re.search(r"^\*\*(.+?)\.\*\* (.+?\.) ", page, re.MULTILINE).groups()  # type: ignore[union-attr]
+    paragraph = " ".join(out.split("\n\n")[0].split())
+    assert paragraph.startswith(f"{words}. {' '.join(sentence.split())}")
+    names = re.findall(r"^( *[a-z][a-z -]*?)  +[-+]?\d", out.split("\n\n")[2], re.MULTILINE)
+    assert names == [
+        "mean of orders",
+        "  chance",
+        "accuracy",
+        "both-orders accuracy",
+        "overconfidence",
+        "coverage",
+        "cost",
+    ]
+    figures = sum(len(part) for part in evaluated(capsys, "runs/first")["evaluation"]["sections"].values())
+    assert out.splitlines()[-2] == f"all {figures} figures: --all   as a page: dicast report"
+    assert re.match(r"direct\|.*\|n=8\|data=[0-9a-f]{12}\|dicast", out.splitlines()[-1])
+
+
+def test_what_options_ask_for_is_in_the_short_form(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert run(["evaluate", "runs/first"]) == 0
+    assert "coverage at threshold" not in capsys.readouterr().out
+    assert run(["evaluate", "runs/first", "--threshold", "0.6"]) == 0
+    assert re.search(r"^coverage at threshold +\d", capsys.readouterr().out, re.MULTILINE)
 
 
 def test_json_holds_the_whole_evaluation(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -72,7 +104,7 @@ def test_the_branches_of_fennec_are_told(tmp_path: Path, capsys: pytest.CaptureF
     (tmp_path / "manifest.json").write_text(json.dumps({"format": 1, "identity": identity}))
     (tmp_path / "verdicts.jsonl").write_text(verdict.model_dump_json() + "\n")
     assert [one["n"] for one in evaluated(capsys, str(tmp_path))["evaluation"]["branches"]] == [1, 2]
-    assert run(["evaluate", str(tmp_path)]) == 0
+    assert run(["evaluate", str(tmp_path), "--all"]) == 0
     assert "By number of criteria" in capsys.readouterr().out
 
 
@@ -80,7 +112,12 @@ def test_two_runs_are_compared(runs: Path, capsys: pytest.CaptureFixture[str]) -
     (comparison,) = evaluated(capsys, "runs/fennec", "--against", "runs/first")["comparisons"]
     assert (comparison["first"], comparison["second"], comparison["cases"]) == ("fennec", "first", 8)
     assert run(["evaluate", "runs/fennec", "--against", "runs/first"]) == 0
-    assert "fennec against first, on the 8 labelled cases of both" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "fennec against first, on the 8 labelled cases of both" in out
+    assert run(["report", "runs/fennec", "runs/first", "--out", "page.md"]) == 0
+    first_words = out.split(". ")[0]
+    assert first_words.startswith(("No difference in ", "The judge "))
+    assert first_words in Path("page.md").read_text().replace("\u2009", " ")
 
 
 def test_runs_of_other_cases_cannot_be_compared(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -93,6 +130,8 @@ def test_runs_of_other_cases_cannot_be_compared(runs: Path, capsys: pytest.Captu
     [
         ("coverage>=0.5", 0, "coverage >= 0.5: holds"),
         ("coverage<=0.5", 1, "coverage <= 0.5: does not hold"),
+        ("both-orders accuracy<=1", 0, "both-orders accuracy <= 1: holds"),
+        ("agreement<=1", 0, "agreement <= 1: holds"),  # its name in earlier pipelines
         ("order a, b>=0.4", 2, "order a, b >= 0.4: cannot be decided from these labels: 0.500 ["),
     ],
 )
@@ -180,7 +219,7 @@ def test_runs_of_other_cases_stand_in_one_report_without_a_comparison(runs: Path
     told = ["report", "verdicts.jsonl", "runs/first", "--where", "judge=jTrue", "--out", "both.md"]
     assert run(told) == 0
     page = (runs / "both.md").read_text()
-    assert "verdicts.jsonl" in page
+    assert page.startswith("# Judges jTrue and direct\n")
     assert "against" not in page
 
 

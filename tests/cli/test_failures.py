@@ -1,5 +1,6 @@
 """How a command ends that something unexpected ends: one line, 3, and a crash file without what is private."""
 
+import io
 import os
 import stat
 import subprocess
@@ -10,7 +11,7 @@ import click
 import pytest
 
 from dicast import cli
-from dicast.cli import exit_codes, run
+from dicast.cli import exit_codes, output, run
 
 KEY = "sk-PRIVATE-0123456789abcdef"
 TEXT = "a text of a case that nobody else may read, in a message"
@@ -188,3 +189,21 @@ def test_a_failing_thread_is_one_line(tmp_path):
     )
     (line,) = done.stderr.splitlines()
     assert line.startswith("dicast: unexpected error: RuntimeError: ␛]0;[key removed], at cli of dicast. The traceback")
+
+
+def test_a_terminal_breaks_no_word_of_an_error_and_a_pipe_gets_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stream(io.StringIO):
+        def __init__(self, is_terminal: bool) -> None:
+            super().__init__()
+            self.is_terminal = is_terminal
+
+        def isatty(self) -> bool:
+            return self.is_terminal
+
+    monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setenv("LINES", "24")
+    text = "dicast: a long-winded message about a-very-long-file-name-in-full.csv\n  indented"
+    assert output.wrapped(text, Stream(False)) == text
+    assert output.wrapped(text, Stream(True)).splitlines() == [
+        "dicast: a", "long-winded message", "about", "a-very-long-file-name-in-full.csv", "  indented",
+    ]  # fmt: skip

@@ -33,6 +33,8 @@ RUNS = 300
 def test_odd_arguments_are_no_unexpected_error(tmp_path, monkeypatch, capsys, seed):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DICAST_HOME", str(tmp_path / "home"))
+    for source in ("reach_hub", "unzip_wheel"):  # else a judge without --lm fetches the default model, 1.1 GB
+        monkeypatch.setattr(f"dicast.engines.weights.{source}", no_network)
     Path("pairs.jsonl").write_text((json.dumps(ROW) + "\n") * 3)
     Path("d").mkdir()
     for name in FILES:
@@ -47,6 +49,10 @@ def test_odd_arguments_are_no_unexpected_error(tmp_path, monkeypatch, capsys, se
         assert "Traceback" not in error, (arguments, error)
         assert code != 3 or error or out, arguments
     assert not (tmp_path / "home" / "crashes").exists()
+
+
+def no_network(*_: object) -> None:
+    raise OSError("no network in this test")
 
 
 def arguments_of(sample: random.Random) -> list[str]:

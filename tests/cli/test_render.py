@@ -4,7 +4,7 @@ import io
 from typing import Any
 
 import pytest
-from runs import distinct, evaluated
+from runs import distinct, evaluated, pair
 
 from dicast.cli import render
 from dicast.cli.render.console import CleanConsole
@@ -51,7 +51,7 @@ FENNEC = Verdict(
     findings=(
         Finding(
             criterion="accuracy: facts are right", guideline="1: wrong\n5: right", order="ab", scores=(5, 1),
-            explanation="(a) right (b) wrong", coverage=0.98,
+            explanation="(a) right (b) wrong", mass_read=0.98,
         ),
         Finding(criterion="accuracy: facts are right", guideline="1: wrong\n5: right", order="ba", scores=(4, 2)),
         Finding(criterion="brevity", order="ab", distribution={"a": 0.7, "b": 0.3}, certainty=0.8),
@@ -216,12 +216,12 @@ def test_a_run_of_pairs_has_the_four_measures() -> None:
     judged = Judged(case_id="c", winner="a", consistent=True, label=Winner(value="a"))
     failed = Judged(case_id="d", status="unscored", reason="refusal", label=Winner(value="a"))
     assert table(judged, judged, failed) == [
-        "             value [95 % CI]       n  description",
-        "accuracy     1.000 [0.342, 1.000]  2  the verdict equals the human label",
-        "agreement    1.000 [0.342, 1.000]  2  both orders, each by itself, name the human winner",
-        "consistency  1.000 [0.342, 1.000]  2  both orders, each by itself, name the same winner",
-        "coverage     0.667 [0.208, 0.939]  3  cases with a verdict",
-        "unscored     refusal               1  counted in coverage only; asked again with --retry refusal",
+        "                      value [95 % CI]       n  description",
+        "accuracy              1.000 [0.342, 1.000]  2  the verdict equals the human label",
+        "both-orders accuracy  1.000 [0.342, 1.000]  2  both orders, each by itself, name the human winner",
+        "consistency           1.000 [0.342, 1.000]  2  both orders, each by itself, name the same winner",
+        "coverage              0.667 [0.208, 0.939]  3  cases with a verdict",
+        "unscored              refusal               1  counted in coverage only; asked again with --retry refusal",
     ]
 
 
@@ -278,3 +278,14 @@ def test_texts_that_were_not_judged_again_have_no_gain() -> None:
     lines = table(judged)
     assert lines[-1].endswith("rewritten texts per case; 1 in all")
     assert not any("improved" in line for line in lines)
+
+
+def test_progress_of_a_compilation_has_no_accuracy_and_that_of_a_run_has() -> None:
+    """Verdicts of several judges, before any head is fitted."""
+    notes = {}
+    for kind in (render.RunProgress, render.Compiling):
+        with kind(quiet=True) as progress:
+            progress.verdict(pair("a", "a"))
+            notes[kind.__name__] = progress.note()
+    assert "accuracy" in notes["RunProgress"]
+    assert "accuracy" not in notes["Compiling"]

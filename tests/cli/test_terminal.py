@@ -82,7 +82,7 @@ def test_no_verb_prints_a_control_character_or_a_key(folder, capsys):
             summarise = ["--with", "summarise", "--cases", folder, "--limit", "2"]
             verb("prepare", *summarise, "--out", f"{FILE}-p.jsonl", *lm, *extra)
             verb("list", *extra)
-        verb("compile", "direct", "--cases", folder, "--trials", "0", "--out", f"compiled/{FILE}", *lm, code=2)
+        verb("compile", "direct", "--cases", folder, "--trials", "0", "--out", f"compiled/{FILE}", *lm, code=1)
         (judge,) = Path(f"compiled/{FILE}").glob("*.judge.json")
         verb("show", str(judge))
         verb("show", str(judge), "--json")

@@ -28,8 +28,8 @@ from dicast.optimizers.compile_folder import Compilation, PromptSearch, is_compi
 from dicast.optimizers.prompts.prompt_state import Wording
 from dicast.optimizers.recipe import Recipe
 from dicast.pages import compilation_html, compilation_markdown
-from dicast.pages.compile_headline import compile_answers, compile_headline
-from dicast.pages.compile_page import PromptChange, commands, prompt_changes, tie_weights
+from dicast.pages.compile_headline import compile_answers, compile_facts, compile_headline
+from dicast.pages.compile_page import PromptChange, commands, prompt_changes
 from dicast.pages.plots import chart
 from dicast.pages.prompt_diff import pieces
 from dicast.stats.power import detectable_difference
@@ -101,8 +101,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
         "pairs": (Known, lambda: known_cases(160), {"trials": 10, "space": space, "head": False, "risk": 0.4}),
         "bare": (Known, lambda: known_cases(80), {"trials": 0, "head": False, "parts": {
             "train": 0.3, "select": 0.2, "certify": 0, "test": 0.5}}),
-        "texts": (Noisy, lambda: texts(80), {"trials": 0}),
-        "choices": (Noisy, lambda: choices(100), {"trials": 0, "risk": 0.5}),
+        "texts": (Noisy, lambda: texts(80), {"trials": 0, "estimate": "split"}),
+        "choices": (Noisy, lambda: choices(100), {"trials": 0, "risk": 0.5, "estimate": "split"}),
     }  # fmt: skip
 
     def get(kind: str) -> Path:
@@ -141,7 +141,7 @@ def with_prompts(folder: Path, to: Path, instructions: str = "Say which is bette
 
 def test_a_page_of_pairs_answers_every_question_in_order(folder: Callable[[str], Path]) -> None:
     html = compilation_html(read_compilation(folder("pairs")), title="", now="")
-    assert sections(html) == ["test", "calibration", "learnt", "tried", "certificate", "recipe"]
+    assert sections(html) == ["test", "calibration", "learnt", "tried", "certificate", "recipe", "cases"]
     assert "Better than the uncompiled judge" in html
     for words in ("uncompiled", "majority", "longer", "Structure trials", "on the Pareto front"):
         assert words in html
@@ -156,22 +156,23 @@ def test_the_verdict_and_the_cost_are_those_of_the_record(folder: Callable[[str]
     assert f"On {figure['n']} untouched test cases" in said
     assert f"+{100 * figure['value']:.1f}" in said
     assert f"+{100 * figure['low']:.1f} to +{100 * figure['high']:.1f}" in said
+    said = " ".join(compile_facts(read_compilation(folder("pairs"))))
     assert f"{spent['usage']['calls']:,} calls" in said
     assert f"A verdict takes {tested['judges'][-1]['calls']:g} call" in said
 
 
 def test_texts_are_told_by_their_correlation(folder: Callable[[str], Path]) -> None:
     html = compilation_html(read_compilation(folder("texts")), title="", now="")
-    assert sections(html) == ["test", "learnt", "recipe"]  # scores have no certainty, and so no certificate
+    assert sections(html) == ["next", "test", "learnt", "recipe"]  # scores have no certainty, and so no certificate
     assert "Spearman of the runs" in html
-    assert "Weights of the head" in html
+    assert "What the head weighs" in html
     assert "accuracy" not in re.sub(r"<style>.*?</style>", "", html, flags=re.DOTALL)
     assert "untouched test cases spearman is" in html
 
 
 def test_choices_have_certainty_and_certificate(folder: Callable[[str], Path]) -> None:
     html = compilation_html(read_compilation(folder("choices")), title="", now="")
-    assert sections(html) == ["test", "calibration", "learnt", "certificate", "recipe"]
+    assert sections(html) == ["next", "test", "calibration", "learnt", "certificate", "recipe"]
     assert "nDCG" in html
     threshold = json.loads((folder("choices") / "certificate.json").read_text())["threshold"]
     assert f"threshold {threshold:g} covers" in html  # marked on its curve
@@ -189,11 +190,12 @@ def test_a_certificate_of_groups_says_that_they_count_alike(folder: Callable[[st
 
 def test_steps_that_were_left_out_leave_no_trace(folder: Callable[[str], Path]) -> None:
     html = compilation_html(read_compilation(folder("bare")), title="", now="")
-    assert sections(html) == ["test", "calibration", "recipe"]
+    assert sections(html) == ["next", "test", "calibration", "recipe"]
     assert "Not shown to be better" in html
     assert {one.question for one in compile_answers(read_compilation(folder("bare")))} == {
         "Is it better?",
-        "Is it calibrated?",
+        "What changed?",
+        "Is its certainty to be trusted?",
         "What does it cost?",
     }
 
@@ -217,7 +219,7 @@ def test_searches_that_the_budget_left_out_say_so(folder: Callable[[str], Path],
     (tmp_path / "prompts.json").write_text('{"chosen": 0, "trials": [], "stopped": "budget", "wordings": {}}')
     html = compilation_html(read_compilation(tmp_path), title="", now="")
     assert html.count("search was not started: the test needed the rest of the budget") == 2
-    assert sections(html) == ["test", "calibration", "tried", "recipe"]
+    assert sections(html) == ["next", "test", "calibration", "tried", "recipe"]
 
 
 def test_no_text_becomes_markup(folder: Callable[[str], Path], tmp_path: Path) -> None:
@@ -260,10 +262,11 @@ def test_the_page_opens_offline(folder: Callable[[str], Path], kind: str) -> Non
     assert all(link == "data:," or (link or "").startswith("#") for link in links)
     policy = next(a["content"] or "" for _, a in tags if a.get("http-equiv") == "Content-Security-Policy")
     assert "default-src 'none'" in policy
-    assert "script-src" not in policy
+    assert ("script-src 'sha256-" in policy) == (kind == "pairs")  # where verdicts changed
     ids = [attributes["id"] for _, attributes in tags if "id" in attributes]
     targets = {value for _, attributes in tags for name, value in attributes.items() if name.endswith("href")}
-    assert {(target or "").removeprefix("#") for target in targets if target != "data:,"} <= set(ids)
+    named = {(target or "").removeprefix("#").partition("?")[0] for target in targets if target != "data:,"}
+    assert named <= set(ids)
 
 
 def test_the_same_folder_gives_the_same_bytes(folder: Callable[[str], Path]) -> None:
@@ -289,12 +292,13 @@ def test_the_judge_file_gives_head_versions_and_commands(folder: Callable[[str],
     save(judge, tmp_path / "longer.judge.json")
     one = read_compilation(tmp_path)
     assert one.head is not None
-    assert (one.head.fitted, tie_weights(one)) == ("letters", {"spread": 0.5})
     html = page_of(one)
-    assert "Ties: 18.2 % of cases at margin 0 whose other evidence of ties is 0." in html
+    assert "how far the model&#39;s letters lean to A, averaged over both orders" in html
+    assert "9 to 1 counts as 81 to 1" in html
+    assert "Ties: 18.2\u202f% of cases where the evidence leans to neither side whose other evidence" in html
     assert re.search(r"versions</span></th>\s*<td.*dicast \d", html)
     assert any(command.startswith("dicast judge --judge") for command, _ in commands(one))
-    assert "Evidence for a tie" in html
+    assert "ties by spread" in html
 
 
 # the command
@@ -338,7 +342,7 @@ def test_a_folder_of_another_version_says_what_still_works(folder: Callable[[str
     with pytest.raises(RunError, match=message):
         read_compilation(tmp_path)
     with pytest.raises(RunError, match=message + " still be used. Give another --out, or delete the folder"):
-        Compiler(Noisy(), texts(80), tmp_path, Recipe(baseline=None, trials=0))
+        Compiler(Noisy(), texts(80), tmp_path, Recipe(baseline=None, trials=0, estimate="split"))
 
 
 def test_the_page_is_written_into_the_folder_or_an_error_says_what_is_missing(
@@ -353,7 +357,7 @@ def test_the_page_is_written_into_the_folder_or_an_error_says_what_is_missing(
         raise ModuleNotFoundError(module)
 
     monkeypatch.setattr(chart, "import_module", absent)
-    with pytest.raises(DeclarationError, match=r"pip install '\.\[report\]'"):
+    with pytest.raises(DeclarationError, match=r"pip install '"):
         write_compilation_page(tmp_path)
 
 

@@ -1,14 +1,15 @@
 """The report page in a real Chromium: it asks for nothing, complains of nothing, and its filters and keys work."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from evaluated import comparison, report
+from evaluated import comparison, evaluation, report
 
-from dicast.pages import runs_html
+from dicast.pages import RunReport, runs_html
 
 pytestmark = pytest.mark.slow
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -60,6 +61,8 @@ def opened(chromium: Any, address: str) -> Iterator[Any]:
 
 
 def shown(view: Any) -> list[str]:
+    if view.is_visible("#all"):
+        view.click("#all")
     cases: list[str] = view.eval_on_selector_all("li.case:not([hidden])", "all => all.map(one => one.dataset.id)")
     assert view.inner_text("#shown") == f"{len(cases)} of 13 cases"
     return cases
@@ -100,6 +103,71 @@ def test_filters_change_what_is_shown_and_how_many(opened: Any) -> None:
     view.fill("#find", "nowhere to be found")
     assert shown(view) == []
     assert view.is_visible("#none")
+
+
+def test_twelve_cases_are_shown_until_all_are_asked_for(opened: Any) -> None:
+    view = opened()
+    visible = "li.case:not([hidden])"
+    assert view.locator(visible).count() == 12
+    assert view.inner_text("#all") == "Show all 13 cases"
+    assert view.inner_text("#shown") == "13 of 13 cases"
+    view.click("#all")
+    assert view.locator(visible).count() == 13
+    assert not view.is_visible("#all")
+    assert view.evaluate("document.activeElement.closest('li').dataset.id") == "pairs/5"  # the first of the others
+
+
+def test_a_link_to_a_case_opens_it_whatever_is_hidden(opened: Any) -> None:
+    view = opened("#case-13")
+    view.wait_for_selector("#case-13 > details[open]")
+    view.fill("#find", "question 12")
+    view.evaluate("location.hash = '#case-2'")
+    view.wait_for_selector("#case-2 > details[open]")
+    assert view.input_value("#find") == ""
+
+
+def test_figures_unfold_where_a_link_leads_to_them(opened: Any) -> None:
+    view = opened()
+    figures = "#figures > details"
+    assert not view.evaluate(f"document.querySelector('{figures}').open")
+    view.click("nav .links >> text=All figures")
+    view.wait_for_selector(f"{figures}[open]")
+    assert view.is_visible("#all-trust")
+
+
+def test_on_a_phone_the_sections_and_the_filters_are_drawers(opened: Any) -> None:
+    view = opened(viewport={"width": 400, "height": 800}, reduced_motion="reduce")
+    assert not view.is_visible("#find")
+    assert not view.is_visible("nav .links")
+    view.click("nav summary")
+    view.click("nav .drawer >> text=Bias")
+    assert not view.is_visible("nav .drawer a")
+    assert view.evaluate("document.getElementById('bias').getBoundingClientRect().top") < 200
+    view.click("#filters > summary")
+    view.fill("#find", "question 12 linen")
+    assert view.inner_text("#set") == "1 set"
+    assert shown(view) == ["pairs/12"]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_the_print_is_one_sheet_of_a4(chromium: Any, tmp_path: Path, count: int) -> None:
+    runs = [*report(12), RunReport("longer", evaluation(320))][:count]
+    found = [comparison("fennec", run.name) for run in runs[1:]]
+    path = tmp_path / "page.html"
+    path.write_text(
+        runs_html(runs, found, title="Judges fennec and direct on pairs.jsonl", now="today"), encoding="utf-8"
+    )
+    view = chromium.new_page()
+    view.goto(path.as_uri())
+    printed = view.pdf(prefer_css_page_size=True)
+    view.emulate_media(media="print")
+    assert view.is_visible(".hero")
+    assert view.is_visible("#trust .chart svg >> nth=0")
+    assert view.is_visible(".references")
+    assert not view.is_visible("#cases")
+    view.close()
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 1
+    assert re.search(rb"/MediaBox \[0 0 59[45]\S* 84[12]", printed)
 
 
 def test_order_of_the_list_can_be_turned(opened: Any) -> None:
@@ -180,6 +248,21 @@ def test_nothing_scrolls_sideways(opened: Any, width: int) -> None:
     view.locator("li.case summary").first.click()
     view.wait_for_selector("li.case > details[open]")
     assert view.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_three_runs_are_side_by_side_on_a_phone(chromium: Any, tmp_path: Path) -> None:
+    runs = [*report(12), RunReport("a-judge-with-a-rather-long-name", evaluation(320))]
+    found = [comparison("fennec", run.name) for run in runs[1:]]
+    path = tmp_path / "page.html"
+    path.write_text(runs_html(runs, found, title="Judges", now="today"), encoding="utf-8")
+    view = chromium.new_page(viewport={"width": 400, "height": 800})
+    view.goto(path.as_uri())
+    view.evaluate("document.querySelector('.folded').open = true")
+    assert view.evaluate("document.documentElement.scrollWidth") <= 400
+    tops = view.eval_on_selector_all(".versus tbody tr:first-child td", "all => all.map(cell => cell.offsetTop)")
+    assert len(tops) == 3
+    assert len(set(tops)) == 1
+    view.close()
 
 
 def test_without_scripts_every_case_can_still_be_read(opened: Any) -> None:

@@ -42,7 +42,7 @@ def test_a_check_of_rows_and_models_is_that_of_the_command(capsys):
     with MockServer() as server:
         items = dicast.check(cases="pairs.jsonl", lm=server.model_string())
         shown, code = printed(capsys, "check", "--cases", "pairs.jsonl", "--lm", server.model_string())
-    assert shown == [item.__dict__ for item in items]
+    assert shown == json.loads(json.dumps([item.__dict__ for item in items]))
     assert code == (0 if all(item.ok for item in items) else 3)
     last = dicast.check(cases=[*rows, {"query": "no response"}])[-1]
     assert isinstance(last, CheckItem)

@@ -87,7 +87,7 @@ def test_check_says_what_the_labels_of_a_file_can_show() -> None:
     items = [item for item in dicast.check(cases=labelled(20, 4)) if item.name == "labels"]  # type: ignore[union-attr]
     assert items[0].text == (
         "80 labels in 20 groups, like 45 independent ones at an intraclass correlation of 0.25; below is what all of "
-        "them show, and dicast compile tests on half of them"
+        "them show"
     )
     assert len(items) == 1 + len(label_claims())
     assert (
@@ -95,5 +95,8 @@ def test_check_says_what_the_labels_of_a_file_can_show() -> None:
         "accepted verdicts): at least 29 groups, 179 for an 80 % chance; here 20: cannot be shown"
     ) in [item.text for item in items]
     assert all(item.ok for item in items)
+    assert ("sure verdicts are wrong in at most 10 % (certificate)", "179 groups", "no: 20") in [
+        item.cells for item in items
+    ]
     bare = [case.model_copy(update={"label": None}) for case in labelled(20, 4)]
     assert "labels" not in [item.name for item in dicast.check(cases=bare)]  # type: ignore[union-attr]

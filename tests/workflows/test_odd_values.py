@@ -24,7 +24,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "compare([5, 6])": lambda: dicast.compare([odd, odd]),
     "judge(None)": lambda: dicast.judge(None),  # type: ignore[arg-type]
     "judge(lm=5)": lambda: dicast.judge("direct", lm=odd),
-    "judge(lm={})": lambda: dicast.judge("direct", lm={"judge": "openai/x"}),  # type: ignore[arg-type]
+    "judge(lm={})": lambda: dicast.judge("direct", lm={"judge": odd}),
     "bind(5)": lambda: dicast.judge("direct").bind(odd),
     "check(lm=5)": lambda: dicast.check(lm=odd),
     "compile(out=5)": lambda: dicast.compile("direct", ROWS, out=odd),

@@ -1,5 +1,6 @@
 """Requirements: the whole interval decides, and without one nothing does."""
 
+import re
 from collections.abc import Sequence
 
 import pytest
@@ -64,6 +65,35 @@ def test_the_whole_interval_decides(text: str, expected: str) -> None:
     assert outcome(text.replace(">=", "<="), pairs(200, 160, 200))[0] == {
         "holds": "fails", "fails": "holds", "inconclusive": "inconclusive",
     }[expected]  # fmt: skip
+
+
+def test_the_number_of_cases_that_would_decide_does() -> None:
+    """Wilson's lower end of n of n is n / (n + 1.96 ** 2): at least .99 from n = 381 on."""
+    assert outcome("coverage>=0.99", pairs(300, 150, 300)) == (
+        "inconclusive",
+        "cannot be decided from these labels: 1.000 [0.987, 1.000]; if the value stays so, about 81 cases more would "
+        "decide it",
+    )
+    assert outcome("coverage>=0.99", pairs(381, 190, 381))[0] == "holds"
+    assert outcome("coverage>=0.99", pairs(379, 190, 379))[0] == "inconclusive"
+
+
+@pytest.mark.parametrize("text", ["accuracy>=0.75", "accuracy<=0.85", "accuracy>=0.82", "overconfidence<=0.06"])
+def test_so_many_cases_more_are_enough_and_a_tenth_fewer_are_not(text: str) -> None:
+    """On both sides of the value, and where the interval is not of a proportion."""
+
+    def drawn(n: int) -> list[Judged]:
+        return pairs(n, round(0.8 * n), n)
+
+    said = outcome(text, drawn(100))
+    more = int(re.search(r"about ([\d,]+) cases more", said[1])[1].replace(",", ""))  # type: ignore[index]
+    assert outcome(text, drawn(round(1.1 * (100 + more))))[0] != "inconclusive"
+    assert outcome(text, drawn(round(0.85 * (100 + more))))[0] == "inconclusive"
+
+
+def test_of_groups_it_is_their_number_and_at_the_limit_none() -> None:
+    assert "groups more would decide it" in outcome("accuracy>=0.75", pairs(200, 160, 40))[1]
+    assert outcome("accuracy>=0.8", pairs(200, 160, 200))[1].endswith("[0.739, 0.850]")
 
 
 def test_costs_are_counts_whose_value_decides() -> None:

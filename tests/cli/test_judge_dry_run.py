@@ -1,0 +1,90 @@
+"""`dicast judge --dry-run`: it counts what a run then asks, in each way of reading; `check` reads in that way too."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dicast.cli import run
+from dicast.judging import build
+from dicast.judging.judge_file import save
+from dicast.testing import MockServer
+
+CASES = 4
+LETTERS = {"sampled": lambda body: "A", "stated": lambda body: '{"A": 70, "B": 20, "C": 10}'}
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {"id": str(n), "query": f"{tmp_path.name} {n}", "response_a": "x", "response_b": "y", "label": "a"}
+        for n in range(CASES)
+    ]
+    Path("pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def estimate(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
+    capsys.readouterr()
+    assert run(["judge", "--cases", "pairs.jsonl", *options, "--dry-run", "--json"]) == 0
+    shown: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return shown
+
+
+@pytest.mark.parametrize(
+    ("options", "calls"),
+    [
+        (("--readout", "probability"), 2),  # one question in each order
+        (("--readout", "sampled"), 20),  # ten letters a question
+        (("--readout", "sampled", "--set", "letters=3"), 6),
+        (("--readout", "stated"), 2),
+        (("--readout", "generate"), 2),
+    ],
+)
+def test_the_estimate_is_what_the_run_asks(
+    options: tuple[str, ...], calls: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with MockServer(answer=LETTERS.get(options[1])) as server:
+        arguments = [*options, "--set", "grading=pairwise", "--lm", server.model_string()]
+        shown = estimate(capsys, *arguments)
+        assert (shown["cases"], shown["calls"], shown["note"]) == (CASES, CASES * calls, "")
+        assert server.requests == []
+        assert not Path("runs").exists()
+        assert run(["judge", "--cases", "pairs.jsonl", *arguments, "--out", "out"]) == 0
+        assert len(server.requests) == CASES * calls
+
+
+@pytest.mark.parametrize("readout", ["sampled", "stated"])
+def test_levels_are_counted_too(readout: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A pair by itself is two questions of a letter and two of a level."""
+    shown = estimate(capsys, "--readout", readout, "--lm", "openai/m@http://127.0.0.1:9/v1")
+    assert (shown["calls"], shown["note"]) == (CASES * 4 * (10 if readout == "sampled" else 1), "")
+
+
+def test_a_sample_a_judge_without_a_model_and_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert estimate(capsys, "--limit", "2", "--lm", "openai/m@http://127.0.0.1:9/v1")["cases"] == 2
+    assert estimate(capsys, "--judge", "longer")["calls"] == 0
+    assert run(["judge", "--cases", "pairs.jsonl", "--judge", "longer", "--dry-run"]) == 0
+    assert capsys.readouterr().out.splitlines()[0].split() == [
+        "longer", "calls", "tokens", "read", "tokens", "written", "US", "dollars",
+    ]  # fmt: skip
+
+
+def test_reasons_and_one_case_are_not_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["judge", "--cases", "pairs.jsonl", "--dry-run", "--why", "all"]) == 3
+    assert run(["judge", "--cases", "pairs.jsonl", "--dry-run", "--explain", "1"]) == 3
+    assert capsys.readouterr().err.count("--dry-run: counts what verdicts take") == 2
+
+
+@pytest.mark.parametrize("readout", ["sampled", "stated"])
+def test_check_reads_as_the_judge_file_says(readout: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with MockServer(answer=LETTERS[readout]) as server:
+        judge = build("direct", readout=readout, grading="pairwise", letters=4)
+        recorded = {"hits": 180, "n": 200, "low": 0.85, "high": 0.93, "value": 0.9, "groups": 200, "effective_n": 200.0}
+        save(judge, "tone.judge.json", training={"after": recorded}, lm=server.model_string())
+        command = ["check", "--judge", "tone.judge.json", "--cases", "pairs.jsonl", "--json", "--trust"]
+        assert run(command) in (0, 1, 2)
+        now = json.loads(capsys.readouterr().out)["now"]
+        assert len(server.requests) == CASES * 2 * (4 if readout == "sampled" else 1)
+    assert (now["n"], now["hits"]) == (CASES, 0)  # always the first letter: a tie of both orders

@@ -1,0 +1,54 @@
+"""What a run will take, before a model is asked: `dicast judge --dry-run`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..data.split import sample
+from ..errors import DeclarationError
+from ..judging import Judge
+from .case_filters import ExcludedCases, default_refusals
+from .case_source import Cases, CaseSource, case_source, filtered_for
+from .judge_spec import JudgeSpec, judge_spec
+from .preflight import check_limits
+from .progress import SILENT, Progress
+from .run_results import check_seed
+from .set_task import with_task
+
+if TYPE_CHECKING:
+    from ..distillation.estimate import JudgingEstimate
+
+
+def estimate_run(
+    judge: str | Path | Judge | JudgeSpec,
+    cases: Cases,
+    *,
+    lm: str | None = None,
+    limit: int | None = None,
+    limit_groups: int | None = None,
+    seed: int | None = None,
+    progress: Progress = SILENT,
+) -> "JudgingEstimate":
+    """Calls, tokens and cost of `dicast.run` with the same arguments; no model is called and nothing is written.
+
+    A few cases are judged by a stand-in that is counted. With `readout=sampled` every question is as many calls as
+    `letters` says; `auto` is counted as reading token probabilities.
+
+    Raises:
+        DeclarationError: a judge, model or parameter that does not exist, or cases of memory.
+        DataError: cases that cannot be read.
+    """
+    from ..distillation.estimate import COUNTED, JudgingEstimate, judging_estimate
+
+    check_limits(limit, limit_groups)
+    check_seed(seed)
+    source = case_source(cases)
+    built = with_task(judge_spec(judge, lm), source, progress.notice).build()
+    filtered = filtered_for(source, default_refusals(built))
+    if not isinstance(filtered, CaseSource):
+        raise DeclarationError("dry run: give a file or a set; cases of memory can be counted as they are.")
+    drawn = list(sample(filtered.cases(None, ExcludedCases()), limit, seed, limit_groups=limit_groups))
+    if not built.stages():
+        return JudgingEstimate(
+            name=built.name, cases=len(drawn), calls=0, prompt_tokens=0, completion_tokens=0, dollars=0.0
+        )
+    return judging_estimate(built.name, built, drawn[:COUNTED], len(drawn))
