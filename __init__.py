@@ -16,6 +16,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from . import catalog, data, engines, evaluation, judging, optimizers, preparation, stats, testing, workflows  # noqa: F401
     from .data import Case, Verdict, read_cases, split
     from .errors import DeclarationError, DicastError, ExecutionError
@@ -32,11 +34,13 @@ if TYPE_CHECKING:
         check,
         compare,
         compile,
+        distill,
         evaluate,
         prepare,
         report,
         run,
         run_async,
+        why,
     )
 
 from ._version import __version__
@@ -60,6 +64,7 @@ __all__ = [
     "check",
     "compare",
     "compile",
+    "distill",
     "evaluate",
     "judge",
     "prepare",
@@ -69,6 +74,7 @@ __all__ = [
     "run_async",
     "save",
     "split",
+    "why",
 ]
 
 _MODULES = {
@@ -78,19 +84,20 @@ _MODULES = {
     ".judging.judge_file": ("save",),
     ".optimizers": ("Compiler", "Recipe"),
     ".workflows": (
-        "CaseSource", "JudgeSpec", "Progress", "Run", "agreement", "cascade", "check", "compare", "compile", "evaluate",
-        "prepare", "report", "run", "run_async",
+        "CaseSource", "JudgeSpec", "Progress", "Run", "agreement", "cascade", "check", "compare", "compile", "distill",
+        "evaluate", "prepare", "report", "run", "run_async", "why",
     ),
 }  # fmt: skip
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
 
-def judge(name: str, *, lm: str | None = None, trust: bool = False, **settings: Any) -> "Judge":
+def judge(name: str, *, lm: "str | Mapping[str, str] | None" = None, trust: bool = False, **settings: Any) -> "Judge":
     """A judge of a registered program, its stages bound to LMs.
 
     Args:
         name: a program's name (`dicast list`), a YAML file, or a judge file.
-        lm: a model string, or `role=model,...`; None leaves the choice to `dspy.configure(lm=...)`.
+        lm: a model string, `role=model,...`, or a mapping of roles to model strings; None leaves the choice to
+            `dspy.configure(lm=...)`.
         trust: send texts to an address that only the judge file names.
         settings: structural parameters, as in `branches=3, readout="probability"`.
 

@@ -19,6 +19,7 @@
 Every message reads "who: what was wrong, with the value. What to do." Keys and control characters are removed from it.
 """
 
+import re
 from typing import ClassVar, Literal
 
 from .redaction import clean
@@ -121,5 +122,19 @@ class Internal(ExecutionError):
 
 
 def install_hint(extra: str) -> str:
-    """What to run for an extra of pyproject.toml: dicast is installed from its source folder, as the README does."""
-    return f"In the source folder of dicast, run: pip install '.[{extra}]'"
+    """What to run for an extra of pyproject.toml: pip, with the packages of the extra by name.
+
+    So it works wherever dicast came from: a wheel, a registry, an archive. Where the installed metadata knows no such
+    extra (dicast runs out of a checkout that was not installed), its source folder is named.
+    """
+    from importlib.metadata import PackageNotFoundError, requires  # takes longer than all else here
+
+    try:
+        needs = requires("dicast") or []
+    except PackageNotFoundError:
+        needs = []
+    marker = re.compile(rf"extra == ['\"]{re.escape(extra)}['\"]")
+    packages = [need.partition(";")[0].strip() for need in needs if marker.search(need)]
+    if not packages:
+        return f"In the source folder of dicast, run: pip install '.[{extra}]'"
+    return "Run: pip install " + " ".join(f"'{package}'" for package in sorted(packages))

@@ -13,7 +13,7 @@ SHORTEST_SECRET = 6  # characters; a shorter value of a *_API_KEY variable, such
 SECRET_NAMES = ("_API_KEY", "_TOKEN", "_SECRET", "_SECRET_ACCESS_KEY")
 # Authorization headers that a server or a library repeats, and keys of well-known shape that the environment lacks.
 SHAPES = re.compile(
-    r"(?P<kept>\b(?:Bearer|Basic|(?:x-)?api[-_]key['\"]?\s*[:=])\s*['\"]?)[\w.~+/=-]{6,}|\b(?:sk|hf|gsk|xai|AIza)[-_]?[\w-]{16,}",
+    r"(?P<kept>\b(?:Bearer|Basic|(?:x-)?api[-_]key['\"]?\s*[:=])\s*['\"]?)[\w.~+/=-]{6,}|\b(?:(?:sk|hf|gsk|xai)[-_]|AIza)[\w-]{16,}",
     re.IGNORECASE,
 )
 # C0 without tab and newline, DEL, C1, the marks that reorder text (bidirectional controls), and lone surrogates.

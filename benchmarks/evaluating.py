@@ -36,7 +36,7 @@ def pair(rng: np.random.Generator) -> dict[str, Any]:
     other = "b" if winner == "a" else "a"
     shares = {winner: p, other: 1 - p} if winner != "tie" else {"a": (1 - p) / 2, "b": (1 - p) / 2, "tie": p}
     orders = {"ab": winner, "ba": winner if rng.random() < 0.8 else "a"}
-    finding = {"criterion": "overall", "distribution": shares, "coverage": 0.99}
+    finding = {"criterion": "overall", "distribution": shares, "mass_read": 0.99}
     return {
         "winner": winner, "distribution": {"a": 0.0, "b": 0.0, "tie": 0.0} | shares, "certainty": p,
         "findings": [finding | {"order": order} for order in orders], "order_winners": orders,

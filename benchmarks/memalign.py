@@ -93,4 +93,5 @@ def _read(path: Path) -> list[dict[str, Any]]:
 
 if __name__ == "__main__":
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    os.environ.setdefault("MLFLOW_ENABLE_ASYNC_TRACE_LOGGING", "false")  # a trace is read as soon as it is written
     main()

@@ -36,6 +36,7 @@ REVIEWER = "--cases perse-mpst --limit 3 --seed 1"
 REVIEWER_PAIR = "--cases perse-doc --limit 2 --seed 1 --set max_words=1500"
 
 ROWS: dict[str, str] = {
+    "authored-rubric": "--judge rubric --cases authored --limit 8 --seed 1",
     "authored-probe": "--judge probe --cases authored --limit 8 --seed 1",
     "authored-questions": "--judge questions --cases authored --limit 8 --seed 1 --set bank=short",
     "fed-explicit-V4-read": f"--judge explicit {FED} --set form=V4 {READ}",
@@ -160,7 +161,7 @@ def measured(name: str, folder: Path) -> dict[str, Any]:
 
 def mass(judged: list[Judged]) -> float | None:
     """The mean probability that stood on the options, over findings read from tokens; None when all were written."""
-    read = [finding.coverage for verdict in judged for finding in verdict.findings if finding.coverage is not None]
+    read = [finding.mass_read for verdict in judged for finding in verdict.findings if finding.mass_read is not None]
     return math.fsum(read) / len(read) if read else None
 
 

@@ -4,14 +4,15 @@
     python benchmarks/quality.py --lm local/smollm2-135m --sets authored --folder quality --splits 3
 
 Each judge runs once over a set and keeps its verdicts in the folder, so that the same command continues. Half of the
-groups (prompts, persons) are learnt from and the other half is judged, in `--splits` dealings; a rival without labels
-is judged on the same halves. A figure is of every case's mean over the dealings in which it was judged: accuracy of
+groups (prompts, persons; `--learn`) are learnt from and the others are judged, in `--splits` dealings; a rival without
+labels judges the same cases. A figure is of every case's mean over the dealings in which it was judged: accuracy of
 three labels for pairs, accuracy for choices, Spearman by aspect for texts. Intervals and differences leave out whole
 groups (`stats.bootstrap`); all rivals are printed, whatever they reach.
 
-`--prompts gepa,miprov2,simba` runs DSPy's optimizers on the first dealing, `--external NAME=FILE.jsonl` adds the
-verdicts that another tool gave on the first dealing (`{"id": ..., "winner": ...}`), whose parts `--write-split FOLDER`
-writes.
+`--prompts gepa,miprov2,simba` runs DSPy's optimizers on the first dealing (`--prompt-minutes` each; they judge
+`--prompt-cases` of its other half), `--external NAME=FILE.jsonl` adds the verdicts that another tool gave on the first
+dealing (`{"id": ..., "winner": ...}`), whose parts `--write-split FOLDER` writes. A difference is of the cases that
+both judged.
 """
 
 import argparse
@@ -32,13 +33,13 @@ from dicast.data.split import sample, split
 from dicast.evidence.source_spec import SourceSpec
 from dicast.judging.aggregate import aggregate_findings
 from dicast.judging.judge import Judge
+from dicast.judging.judge_file import save
 from dicast.optimizers.head.fit import TooFewVerdicts, fit
 from dicast.stats.resampling import Estimate, bootstrap
 from dicast.workflows.case_source import CaseSource
 
 Floats = NDArray[np.float64]
 Vectors = Mapping[str, NDArray[np.float32]]
-HALVES = {"learn": 0.5, "judge": 0.5}
 
 
 @dataclass(frozen=True)
@@ -49,15 +50,18 @@ class Set:
     judge: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     groups: int | None = None  # at most, drawn with seed 1
-    extra: tuple[str, ...] = ()  # further judges with the settings NAME:key=value
+    extra: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # further judges and their settings
+    prompted: Mapping[str, Any] = field(default_factory=dict)  # settings of the judge whose prompts are searched
 
 
+QUESTIONS: Mapping[str, Mapping[str, Any]] = {"questions": {"bank": "short"}}
+LETTERS = {"grading": "pairwise"}
 SETS = {
-    "authored": Set(CaseSource("authored"), "direct"),
-    "pandalm": Set(CaseSource("pandalm"), "direct"),
-    "autoj": Set(CaseSource("autoj", max_chars=1500), "direct"),
+    "authored": Set(CaseSource("authored"), "direct", extra=QUESTIONS, prompted=LETTERS),
+    "pandalm": Set(CaseSource("pandalm"), "direct", extra=QUESTIONS, prompted=LETTERS),
+    "autoj": Set(CaseSource("autoj", max_chars=1500), "direct", prompted=LETTERS),
     "openmeva": Set(CaseSource("openmeva"), "direct"),
-    "summeval": Set(CaseSource("summeval"), "direct", groups=26),
+    "summeval": Set(CaseSource("summeval"), "direct", groups=20),
     "prism": Set(CaseSource("prism"), "persona", groups=60),
     "prefeval-mcq": Set(CaseSource("prefeval-mcq"), "zero-shot", {"readout": "probability"}),
 }
@@ -71,6 +75,7 @@ class Rival:
         keeps: which findings of the recorded verdict it may use; None: it has no verdict to use.
         sources: of evidence besides.
         fits: whether a head is fitted to the labels of the learning half.
+        neighbours: whether the nearest labelled texts vote too.
         judge: whose verdicts; empty: the set's judge.
     """
 
@@ -78,6 +83,7 @@ class Rival:
     keeps: Callable[[Finding], bool] | None
     sources: tuple[str, ...] = ()
     fits: bool = False
+    neighbours: bool = False
     judge: str = ""
 
 
@@ -101,6 +107,7 @@ PAIRS = (
     Rival("head on letters and scores", everything, fits=True),
     Rival("state alone", None, ("state",), fits=True),
     Rival("head on letters, scores and state", everything, ("state",), fits=True),
+    Rival("the same with neighbours' votes", everything, ("state",), fits=True, neighbours=True),
 )
 OTHERS = (
     Rival("asked once", everything),
@@ -136,8 +143,8 @@ def recorded(name: str, chosen: Set, lm: str, folder: Path) -> Recorded:
     cases = [case for case in cases if case.label is not None]
     verdicts: dict[str, list[Verdict]] = {}
     tokens: dict[str, float] = {}
-    for judge, settings in ((chosen.judge, dict(chosen.settings)), *((extra, {}) for extra in chosen.extra)):
-        run = dicast.run(dicast.JudgeSpec(judge, lm, settings), cases, out=folder / f"{name}-{judge}")
+    for judge, settings in {chosen.judge: chosen.settings, **chosen.extra}.items():
+        run = dicast.run(dicast.JudgeSpec(judge, lm, dict(settings)), cases, out=folder / f"{name}-{judge}")
         by_id = {verdict.case_id: verdict for verdict in run.verdicts()}
         verdicts[judge] = [by_id[case.id] for case in cases]
         usage = run.evaluate().usage
@@ -170,6 +177,7 @@ def judged(rival: Rival, data: Recorded, judge: str, learn: Sequence[int], rest:
         [verdicts[index] for index in learn],
         sources=data.specs if rival.sources else None,
         vectors=[data.vectors[index] for index in learn] if rival.sources else None,
+        neighbours=rival.neighbours,
     ).head
     return [head(data.cases[i], verdicts[i], data.vectors[i] if rival.sources else None) for i in rest]
 
@@ -210,12 +218,19 @@ class Row:
         return means
 
 
-def rows_of(data: Recorded, chosen: Set, splits: int, external: Mapping[str, Path]) -> list[Row]:
+def parts_of(cases: Sequence[Case], seed: int, share: float) -> dict[str, list[Case]]:
+    """A dealing of whole groups; `share` of them are learnt from."""
+    return split(cases, parts={"learn": share, "judge": 1 - share}, seed=seed)
+
+
+def rows_of(
+    data: Recorded, chosen: Set, splits: int, external: Mapping[str, Path], share: float, only: str
+) -> list[Row]:
     """Every rival on every dealing."""
     cases, column = data.cases, 0 if data.cases[0].label and data.cases[0].label.winner is not None else 1
     number = {case.id: index for index, case in enumerate(cases)}
     dealings = [
-        {name: [number[case.id] for case in part] for name, part in split(cases, parts=HALVES, seed=seed).items()}
+        {name: [number[case.id] for case in part] for name, part in parts_of(cases, seed, share).items()}
         for seed in range(1, splits + 1)
     ]
     rows = [
@@ -223,7 +238,7 @@ def rows_of(data: Recorded, chosen: Set, splits: int, external: Mapping[str, Pat
     ]
     for rival in (*(PAIRS if cases[0].is_pair else OTHERS), *OF_QUESTIONS):
         judge = rival.judge or chosen.judge
-        if judge not in data.verdicts:
+        if judge not in data.verdicts or only not in rival.name:
             continue
         try:
             verdicts = [(d["judge"], judged(rival, data, judge, d["learn"], d["judge"])) for d in dealings]
@@ -288,22 +303,35 @@ def _figure(row: Row, data: Recorded, other: Row | None = None) -> Estimate:
     return bootstrap(statistic, len(seen), data.groups[seen])
 
 
-def prompted(methods: Sequence[str], data: Recorded, chosen: Set, lm: str, folder: Path) -> list[Row]:
+def prompted(
+    name: str,
+    methods: Sequence[str],
+    data: Recorded,
+    chosen: Set,
+    lm: str,
+    folder: Path,
+    minutes: float,
+    limit: int | None,
+) -> list[Row]:
     """DSPy's prompt optimizers on the first dealing: prompts are searched on the learning half, three to one."""
     from dicast.engines.ledger import Budget
     from dicast.optimizers.prompts.optimise import optimise_prompts
     from dicast.optimizers.recipe import Recipe
 
-    parts, rows = split(data.cases, parts=HALVES, seed=1), []
+    parts, rows = parts_of(data.cases, 1, 0.5), []
     train, select = split(parts["learn"], parts={"train": 0.75, "select": 0.25}, seed=1).values()
     number = {case.id: index for index, case in enumerate(data.cases)}
+    judged_cases = list(sample(parts["judge"], limit, 1))
     for method in methods:
-        judge: Judge = dicast.judge(chosen.judge, lm=lm, **chosen.settings)
-        options = Recipe(prompts=method, demos=2, prompt_trials=6).prompt_options("accuracy", 1, Budget(minutes=20))
-        judge = optimise_prompts(judge, train, select, options).judge
-        run = dicast.run(judge, parts["judge"], out=folder / f"{method}-{data.cases[0].id}")
+        file = folder / f"{name}-{method}.judge.json"
+        if not file.exists():
+            judge: Judge = dicast.judge(chosen.judge, lm=lm, **{**chosen.settings, **chosen.prompted})
+            recipe = Recipe(prompts=method, demos=2, prompt_trials=6)
+            options = recipe.prompt_options("accuracy", 1, Budget(minutes=minutes))
+            save(optimise_prompts(judge, train, select, options).judge, file)
+        run = dicast.run(dicast.judge(str(file), lm=lm), judged_cases, out=folder / f"{name}-{method}")
         by_id = {verdict.case_id: verdict for verdict in run.verdicts()}
-        indices = [number[case.id] for case in parts["judge"]]
+        indices = [number[case.id] for case in judged_cases]
         row = _row(f"{method} (DSPy)", [(indices, [by_id[data.cases[i].id] for i in indices])], data.cases, 0)
         usage = run.evaluate().usage
         n = len(indices)
@@ -350,8 +378,12 @@ def main() -> None:
     parser.add_argument("--lm", default="local/qwen2.5-coder-1.5b", help="the local model of every rival")
     parser.add_argument("--sets", default="pandalm", help=f"with commas: {', '.join(SETS)}")
     parser.add_argument("--folder", type=Path, default=Path("quality"), help="keeps the runs and the tables")
-    parser.add_argument("--splits", type=int, default=10, help="dealings into a learning and a judged half")
+    parser.add_argument("--splits", type=int, default=10, help="dealings into a part to learn from and one to judge")
+    parser.add_argument("--learn", type=float, default=0.5, help="the proportion of the groups that is learnt from")
+    parser.add_argument("--only", default="", help="rivals whose name contains this")
     parser.add_argument("--prompts", default="", help="DSPy optimizers on the first dealing: gepa,miprov2,simba")
+    parser.add_argument("--prompt-minutes", type=float, default=20, help="of each of them")
+    parser.add_argument("--prompt-cases", type=int, help="judge so many cases of the other half with what they write")
     parser.add_argument("--external", action="append", default=[], metavar="NAME=FILE", help="verdicts of another tool")
     parser.add_argument("--write-split", type=Path, help="write learn.jsonl and judge.jsonl of the first dealing here")
     arguments = parser.parse_args()
@@ -359,13 +391,14 @@ def main() -> None:
         data = recorded(name, SETS[name], arguments.lm, arguments.folder)
         if arguments.write_split:
             arguments.write_split.mkdir(parents=True, exist_ok=True)
-            for part, cases in split(data.cases, parts=HALVES, seed=1).items():
+            for part, cases in parts_of(data.cases, 1, 0.5).items():
                 text = "".join(case.model_dump_json() + "\n" for case in cases)
                 (arguments.write_split / f"{part}.jsonl").write_text(text, encoding="utf-8")
         external = {label: Path(file) for label, _, file in (item.partition("=") for item in arguments.external)}
-        rows = rows_of(data, SETS[name], arguments.splits, external)
+        rows = rows_of(data, SETS[name], arguments.splits, external, arguments.learn, arguments.only)
         if arguments.prompts:
-            rows += prompted(arguments.prompts.split(","), data, SETS[name], arguments.lm, arguments.folder)
+            methods, minutes, limit = arguments.prompts.split(","), arguments.prompt_minutes, arguments.prompt_cases
+            rows += prompted(name, methods, data, SETS[name], arguments.lm, arguments.folder, minutes, limit)
         text = table(name, rows, data)
         (arguments.folder / f"{name}.md").write_text(text, encoding="utf-8")
         print(text, flush=True)

@@ -4,7 +4,7 @@ accuracy                          a measure of any section by its name
 accuracy (*)                      every measure whose name fits, as that of each aspect
 accuracy[subset=hard]             the main figure of one value of a field, as `--require` writes it
 strata.hard.accuracy              a path in the JSON of `dicast evaluate`: fields, and members of lists by name
-branches[n=3].measures.agreement  a member of a list by another field
+branches[n=3].measures.accuracy   a member of a list by another field
 usage.calls                       a plain number; it has no interval
 """
 

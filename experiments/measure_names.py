@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from ..errors import DeclarationError
 from ..evaluation.metric import usable_metrics
+from ..evaluation.renamed_measures import current_name
 from ..evaluation.results import Evaluation
 from ..stats.association import STRATA
 from .measure_address import SEGMENT, SUBGROUP, fields_of
@@ -37,7 +38,7 @@ def is_declared(address: str) -> bool:
 
 def near_declared(address: str) -> list[str]:
     """Declared names that are similar, the most similar first."""
-    name = _without_aspect(BETWEEN.split(address)[-1].partition("[")[0])
+    name = current_name(_without_aspect(BETWEEN.split(address)[-1].partition("[")[0]))
     close = get_close_matches(name, sorted({*_declared()[0], *OF_TEXTS}), n=MOST_NEAR)
     head = re.split(r"[.\[]", address)[0]
     return close or get_close_matches(head, list(Evaluation.model_fields), n=1)

@@ -36,6 +36,7 @@ from .faults import FAULTS, Body, Exchange, Fault, Reply, error_text, http
 from .schema import DEFAULT_PROBABILITIES, smallest_value
 
 Faults = Mapping[str, float] | Mapping[Fault, float]
+_ports: set[int] = set()  # of the servers of this process
 
 
 @dataclass
@@ -51,7 +52,7 @@ class MockServer:
             as "429", "500", "invalid_json", "closed_connection", or `Fault` objects.
         delay: seconds before an answer.
         seed: of the faults.
-        port: 0 takes a free one.
+        port: 0 takes a free port that no earlier server of this process had: an answer store knows servers by address.
         log: a file to which a digest of each answered request's body is appended.
 
     Raises:
@@ -72,6 +73,8 @@ class MockServer:
     request_counts: Counter[str] = field(default_factory=Counter, init=False)  # how often, by a digest of the body
     fault_counts: Counter[str] = field(default_factory=Counter, init=False)  # faults served
     authorizations: list[str] = field(default_factory=list, init=False)  # Authorization headers
+    paths: list[str] = field(default_factory=list, init=False)  # of each request, with its query
+    headers: list[Mapping[str, str]] = field(default_factory=list, init=False)  # of each request, by lower-case name
     peak_concurrency: int = field(default=0, init=False)  # most requests in flight at a time
 
     def __post_init__(self) -> None:
@@ -106,7 +109,7 @@ class MockServer:
     def start(self) -> None:
         """Listen; after `stop`, at the same address."""
         self._stopping = threading.Event()
-        self._httpd = _HTTPServer(("127.0.0.1", self.port), _handler(self))
+        self._httpd = _listen(self.port, _handler(self))
         self.port = self._httpd.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}/v1"
         self._thread = threading.Thread(target=self._httpd.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
@@ -194,6 +197,15 @@ class _HTTPServer(ThreadingHTTPServer):
     request_queue_size = 128  # a client opens many connections at once
 
 
+def _listen(port: int, handler: type[BaseHTTPRequestHandler]) -> _HTTPServer:
+    while True:
+        server = _HTTPServer(("127.0.0.1", port), handler)
+        if port or server.server_address[1] not in _ports:
+            _ports.add(server.server_address[1])
+            return server
+        server.server_close()
+
+
 def _handler(server: MockServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -217,6 +229,8 @@ def _handler(server: MockServer) -> type[BaseHTTPRequestHandler]:
             except ValueError:  # such as of a client that was killed while it sent
                 return self._send(Reply(http(error_text("the request is not JSON"), 400), "close"))
             server.authorizations.append(self.headers["Authorization"] or "")
+            server.paths.append(self.path)
+            server.headers.append({name.lower(): value for name, value in self.headers.items()})
             with server.in_flight():
                 fault = server.sample_fault()
                 time.sleep(server.delay)

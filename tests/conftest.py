@@ -11,11 +11,21 @@ import pytest
 
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
-# A fresh folder keeps answers of earlier runs out of the tests.
+if "PYTEST_XDIST_WORKER" in os.environ:  # a worker a core: with several threads each, numpy is far slower
+    for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        os.environ.setdefault(_variable, "1")
+# A fresh folder keeps answers of earlier runs out of the tests; one for each worker those of the other workers, whose
+# servers may have had the same port.
 for _variable in ("DSPY_CACHEDIR", "DICAST_ANSWERS", "DICAST_HISTORY"):
     _folder = Path(os.environ.get("TMPDIR", "/tmp")) / f"dicast-tests-{os.getpid()}" / _variable.lower()
-    os.environ.setdefault(_variable, str(_folder))
+    if "dicast-tests-" in os.environ.get(_variable, "dicast-tests-"):
+        os.environ[_variable] = str(_folder)
 sys.path.insert(0, str(Path(__file__).parent / "support"))
+
+
+def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
+    """Bytes are named by their parameter: a gzip file holds the time, and the workers must collect the same names."""
+    return argname if isinstance(val, bytes) else None
 
 
 @pytest.fixture(autouse=True)

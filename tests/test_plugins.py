@@ -87,5 +87,5 @@ def test_a_compilation_uses_them_together_and_python_continues_it(capsys):
     assert verdicts.evaluate().measure("error rate").value == 0
     uncompiled = dicast.run("manners", "labels.jsonl", out="uncompiled", lm="clerk/junior")
     assert uncompiled.evaluate().measure("error rate").value == 0.5
-    code, printed = output(capsys, "evaluate", "uncompiled")
+    code, printed = output(capsys, "evaluate", "uncompiled", "--all")
     assert "the verdict is not the label" in printed.out

@@ -1,4 +1,4 @@
-"""Every command and every line of Python in the README and in docs/measuring.md runs."""
+"""Every command and every line of Python in the README, in docs/judges.md and in docs/measuring.md runs."""
 
 import json
 import re
@@ -12,10 +12,11 @@ from dicast.testing import MockServer
 
 ROOT = Path(__file__).parents[1]
 README, MEASURING = (ROOT / "README.md").read_text(), (ROOT / "docs" / "measuring.md").read_text()
+JUDGES = (ROOT / "docs" / "judges.md").read_text()
 COMMANDS = list(
     dict.fromkeys(
         line
-        for block in re.findall(r"```sh\n(.*?)```", README + MEASURING, re.DOTALL)
+        for block in re.findall(r"```sh\n(.*?)```", README + JUDGES + MEASURING, re.DOTALL)
         for line in block.splitlines()
         if line.startswith("dicast")
     )
@@ -117,5 +118,5 @@ def test_the_python_of_the_statistics_runs(capsys):
 
 def test_the_make_targets_of_the_readme_exist():
     makefile = (ROOT / "Makefile").read_text()
-    for target in re.findall(r"make (\w+)", README):
+    for target in re.findall(r"(?:`|^    )make (\w+)", README, re.MULTILINE):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target

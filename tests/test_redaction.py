@@ -14,6 +14,7 @@ from dicast.redaction import MASK, clean, printable, redact, register_secret
         ("Incorrect API key provided: sk-proj-AAAABBBBCCCCDDDD.", f"Incorrect API key provided: {MASK}."),
         ("the bearer of news, a basic rule", "the bearer of news, a basic rule"),
         ("task-oriented, sk-learn", "task-oriented, sk-learn"),
+        ("Skywork/Skywork-Reward-V2-Qwen3-0.6B", "Skywork/Skywork-Reward-V2-Qwen3-0.6B"),
     ],
 )
 def test_text_that_has_the_shape_of_a_key_is_removed(text, expected):

@@ -11,13 +11,13 @@ FILES = ("autoj/judgments.jsonl",)
 
 
 def recompute(root: Path) -> dict[str, Recomputed]:
-    """Agreement: both orders name the human label; consistency: both name the same. In percent, of all items."""
+    """Both-orders accuracy: both orders name the human label; consistency: both name the same. In percent."""
     rows = [(row.prediction, row.prediction_swapped, row.label) for row in read(root / FILES[0], RecordedPreference)]
-    agreeing = sum(first == second == label for first, second, label in rows)
+    right = sum(first == second == label for first, second, label in rows)
     consistent = sum(first == second and first is not None for first, second, _ in rows)
     return {
         name: Recomputed(100 * Proportion(hits, len(rows)).value, len(rows), hits)
-        for name, hits in (("agreement", agreeing), ("consistency", consistent))
+        for name, hits in (("both-orders accuracy", right), ("consistency", consistent))
     }
 
 

@@ -23,7 +23,7 @@ DIGITS = 9  # printed digits that do not depend on the order of a sum
 COUNTED = {
     "correct_False": "accuracy",
     "correct_True": "accuracy, responses exchanged",
-    "correct_both": "both orders correct",
+    "correct_both": "both-orders accuracy",
     "equal": "positional agreement",
 }
 KAPPAS = {

@@ -59,6 +59,7 @@ def is_of_empty_stratum(line: ResultLine) -> bool:
     return line.address.startswith("strata.") and "no pair of this difficulty" in line.note
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_an_experiment_is_estimated_and_complete(name: str, server: MockServer, tmp_path: Path) -> None:
     chosen, before = EXPERIMENTS[name], len(server.requests)

@@ -251,7 +251,7 @@ def test_what_does_not_exist_is_an_error_before_the_first_case(server, capsys, c
         ("consistancy", "there is no such figure. Did you mean 'consistency'"),
         ("strata.harder.accuracy", "there is no such figure"),
         ("usage.cals", "there is no such figure"),
-        ('"branches[n=1].agrement"', "there is no such figure. Did you mean 'agreement'"),
+        ('"branches[n=1].both-orders acuracy"', "there is no such figure. Did you mean 'both-orders accuracy'"),
         ('"explaned *"', "there is no such figure"),
     ],
 )

@@ -36,7 +36,7 @@ def test_every_address_of_the_papers_is_declared():
         "accuracy[subset=hard]",
         "strata.hard.tau of pairs",
         "strata.hard (coherence).accuracy",
-        "branches[n=3].measures.agreement",
+        "branches[n=3].measures.both-orders accuracy",
         "sections.agreement[name=accuracy]",
         "systems[system=a.b].judge",
         "subgroups.tables.subset.rows.hard.figure",

@@ -117,10 +117,11 @@ def test_a_fault_costs_no_case(name: str, judge: str, capsys: pytest.CaptureFixt
     with MockServer(faults={name: 1.0}, seed=3) as server:
         judging = Judging(server, judge, capsys, cases=2 if name == "huge_answer" else CASES)
         judging.check_faulty_run()
-        assert set(server.authorizations) == {f"Bearer {KEY}"}, judging.errors
+        assert set(server.authorizations) <= {f"Bearer {KEY}"}, judging.errors  # on a busy machine none in .2 s
         server.set_faults({name: 0.3})
         judging.check_faulty_run()
         judging.check_healthy_rerun()
+        assert set(server.authorizations) == {f"Bearer {KEY}"}
 
 
 def test_reports_on_a_faulty_run_hold_no_key_and_no_escape(capsys: pytest.CaptureFixture[str]) -> None:

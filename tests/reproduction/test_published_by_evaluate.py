@@ -34,7 +34,7 @@ STATISTICS = {
     "correct_False": "order a, b",
     "correct_True": "order b, a",
     "correct_average": "mean of orders",
-    "correct_both": "agreement",
+    "correct_both": "both-orders accuracy",
     "equal": "consistency",
 }
 
@@ -127,10 +127,10 @@ def test_llmbar_counts_unreadable_verdicts_as_wrong(recorded: Path) -> None:
     assert len(different) < unread < 130
 
 
-def test_auto_js_agreement_and_consistency(recorded: Path) -> None:
+def test_auto_js_both_orders_accuracy_and_consistency(recorded: Path) -> None:
     """Table 1 of arXiv 2310.05470: 54.96 and 83.41."""
     found = dicast.evaluate(recorded / "autoj" / "judgments.jsonl", unreadable="wrong")
-    for name, published in (("agreement", 54.96), ("consistency", 83.41)):
+    for name, published in (("both-orders accuracy", 54.96), ("consistency", 83.41)):
         measure = found.measure(name)
         assert measure is not None
         assert round(100 * (measure.value or 0), 2) == published

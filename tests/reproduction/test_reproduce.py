@@ -23,7 +23,7 @@ from dicast.reproduction.tables.personalized_judge import _only_count
 
 AUTOJ = "autoj/judgments.jsonl"
 HEAD = [
-    "autoj  agreement and consistency of Auto-J 13B on its pairwise test set, percent",
+    "autoj  both-orders accuracy and consistency of Auto-J 13B on its pairwise test set, percent",
     "Li et al. 2023, arXiv 2310.05470; leaderboard of github.com/GAIR-NLP/auto-j",
 ]
 
@@ -286,7 +286,7 @@ def test_llmbar_statistics_are_made_as_the_source_made_them(tmp_path):
     found = TABLES.find("llmbar").recompute(tmp_path)
     run_ = "natural, j default"
     assert [found[f"{run_}, {name}"].hits for name in ("accuracy", "accuracy, responses exchanged")] == [2, 3]
-    assert [found[f"{run_}, {name}"].hits for name in ("both orders correct", "positional agreement")] == [2, 3]
+    assert [found[f"{run_}, {name}"].hits for name in ("both-orders accuracy", "positional agreement")] == [2, 3]
     assert found[f"{run_}, accuracy, mean of both orders"].value == 0.625
     # scikit-learn 1.7: cohen_kappa_score([1, 0, 1, 0], [1, 2, 2, 1]) and ([1, 0, 1, 0], [1, 0, 0, 0])
     assert found[f"{run_}, kappa as printed"].value == pytest.approx(0.0)
@@ -332,9 +332,9 @@ def test_rounded_figures_pass(elsewhere, capsys):
     assert run(["reproduce", "autoj", "--data", "there"]) == 0
     assert lines(capsys) == [
         *HEAD,
-        "  value        recomputed  n             published  difference  verdict       basis",
-        "  agreement    54.960      5,496/10,000  54.96      +0.000      rounds equal  items",
-        "  consistency  83.410      8,341/10,000  83.41      +0.000      rounds equal  items",
+        "  value                 recomputed             n  published  difference  verdict       basis",
+        "  both-orders accuracy  54.960      5,496/10,000  54.96      +0.000      rounds equal  items",
+        "  consistency           83.410      8,341/10,000  83.41      +0.000      rounds equal  items",
         "",
         "2 values: 2 round equal",
     ]
@@ -345,9 +345,9 @@ def test_a_figure_that_nothing_explains_is_a_failure(elsewhere, capsys):
     assert run(["reproduce", "autoj", "--data", "there"]) == 1
     assert lines(capsys) == [
         *HEAD,
-        "  value        recomputed  n       published  difference  verdict               basis",
-        "  agreement    55.000      55/100  54.96      +0.040      differs, unexplained  items",
-        "  consistency  83.000      83/100  83.41      -0.410      differs, unexplained  items",
+        "  value                 recomputed       n  published  difference  verdict               basis",
+        "  both-orders accuracy  55.000      55/100  54.96      +0.040      differs, unexplained  items",
+        "  consistency           83.000      83/100  83.41      -0.410      differs, unexplained  items",
         "",
         "2 values: 2 differ (2 unexplained)",
     ]
@@ -364,9 +364,9 @@ def test_an_explained_difference_is_no_failure(elsewhere, capsys):
     assert run(["reproduce", "personalized-judge-no-persona", "--data", "there"]) == 0
     told = lines(capsys)
     assert told[2:6] == [
-        "  value                  recomputed  n        published  difference  verdict       basis",
+        "  value                  recomputed        n  published  difference  verdict       basis",
         "  PRISM, no persona      0.5264      519/986  0.685      -0.1586     differs       items",
-        "  OpinionQA, no persona  -           -        0.575      -           not recorded  -",
+        "  OpinionQA, no persona  -                 -  0.575      -           not recorded  -",
         "  EC, no persona         0.4980      254/510  0.498      +0.0000     rounds equal  items",
     ]
     assert told[6].startswith(
@@ -470,12 +470,12 @@ def test_json_has_every_row(elsewhere, capsys):
     assert run(["reproduce", "all", "--data", "recorded", "--json"]) == 1
     told = json.loads(capsys.readouterr().out)
     assert told["verdicts"] == {"exact": 0, "rounds equal": 0, "differs": 2, "not recorded": 0}
-    assert told["unexplained"] == ["autoj: agreement", "autoj: consistency"]
+    assert told["unexplained"] == ["autoj: both-orders accuracy", "autoj: consistency"]
     assert len(told["missing"]) == len(TABLES.names()) - 1
     (table,) = told["tables"]
     assert table["rows"][0] | {"difference": None, "recomputed": None} == {
         "table": "autoj",
-        "name": "agreement",
+        "name": "both-orders accuracy",
         "recomputed": None,
         "n": 100,
         "hits": 55,

@@ -68,7 +68,7 @@ def evaluation(hits: int = 391, n: int = 540, judge: str = "fennec", calls: int 
     sections = {
         "agreement": (
             share("accuracy", hits, n, "the verdict equals the human label", groups=170),
-            share("agreement", round(0.9 * hits), n, "share on which both orders name the human winner"),
+            share("both-orders accuracy", round(0.9 * hits), n, "share on which both orders name the human winner"),
             share("consistency", round(0.857 * n), n, "share of pairs on which both orders name the same winner"),
             number("Cohen's kappa", 0.55, 0.06, n, "agreement beyond chance"),
         ),
@@ -133,7 +133,7 @@ def evaluation(hits: int = 391, n: int = 540, judge: str = "fennec", calls: int 
             full=round(n * (1 - 0.04 * (k - 1))),
             measures=(
                 share("accuracy", round(hits * (1 - 0.15 / k)), n),
-                share("agreement", round(hits * (0.9 - 0.22 / k)), n),
+                share("both-orders accuracy", round(hits * (0.9 - 0.22 / k)), n),
                 share("consistency", round(n * (0.857 - 0.15 / k)), n),
             ),
         )
@@ -231,7 +231,7 @@ def disagreement(
             order=order,
             scores=(2.0, 4.0),
             levels=((0.1, 0.5, 0.2, 0.1, 0.1), (0.0, 0.1, 0.2, 0.5, 0.2)),
-            coverage=0.99,
+            mass_read=0.99,
             explanation=f"Text B is longer, read in order {order}. " * max(1, words // 20),
         )
         for criterion in ("accuracy", "completeness")
@@ -268,7 +268,7 @@ def comparison(first: str = "fennec", second: str = "direct") -> RunComparison:
         only_second=38,
         tests=(
             PairedTest(name="same verdict", difference=share("same verdict", 410, 540)),
-            PairedTest(name="accuracy (McNemar, exact)", difference=difference, p=0.0021, p_holm=0.0042),
+            PairedTest(name="accuracy", difference=difference, p=0.0021, p_holm=0.0042),
             PairedTest(
                 name="kappa (bootstrap)", difference=number("kappa", 0.09, 0.1), p=0.08, p_holm=0.08, note="1,000 draws"
             ),

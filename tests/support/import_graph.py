@@ -13,7 +13,8 @@ from pathlib import Path
 # The floors of the house, the ground first: a room imports only rooms that come before it.
 ROOMS = tuple(
     "redaction errors paths parsing _version registry data signatures stats engines catalog evaluation text_metrics "  # noqa: SIM905
-    "evidence judging programs preparation reproduction optimizers experiments pages workflows testing cli".split()
+    "evidence judging programs preparation reproduction optimizers distillation experiments pages workflows testing "
+    "cli".split()
 )
 NOT_ROOMS = {"tests", "benchmarks", "docs", "build"}
 

@@ -53,9 +53,9 @@ PROFILES: dict[str, Profile] = {"a persona": PERSONA, "a profile": PREFERENCE, "
 def by_place(request: Request) -> Answer:
     """An LM that prefers the first place, with noise drawn from the whole prompt."""
     noise = random.Random(prompt_text(request))
-    if request.config.logprobs is not None:
+    if reads_distribution(request):
         masses = {mark: noise.random() + 2 * (mark in ("A", "Yes")) for mark in MARKS}
-        return {"token_probabilities": {mark: mass / fsum(masses.values()) for mark, mass in masses.items()}}
+        return distributed(request, {mark: mass / fsum(masses.values()) for mark, mass in masses.items()})
     return made_up(schema_of(request), noise)
 
 
@@ -64,21 +64,21 @@ def by_text(request: Request) -> Answer:
     told = prompt_text(request)
     quality = {(letter or option or "one"): int(q) for letter, option, q in SHOWN.findall(told)}
     one = next(iter(quality.values()), 0)
-    if request.config.logprobs is not None:
+    if reads_distribution(request):
         question = told[told.rfind(">>>") :]
         level = next((quality[side] for side in "AB" if f"response {side}?" in question), one)
         digits = {
             mark: 2.0 ** (int(mark) * (level - 4.5) / 4) for mark in re.findall(r"^(\d)\. ", question, re.MULTILINE)
         }
         letters = {mark: 2.0 ** (-q if "worse" in question else q) for mark, q in quality.items() if mark != "one"} or {
-            "A": 1.0,
-            "B": 1.0,
+            "A": 1.0 + one,  # yes of a question about one text
+            "B": 11.0 - one,
         }
         words = {"Yes": one + 1.0, "No": 11.0 - one}
         # Every kind of mark gets a share that can be read, whichever is asked for.
         kinds = [masses for masses in (digits, letters, words) if masses]
         shares = {mark: mass / fsum(masses.values()) for masses in kinds for mark, mass in masses.items()}
-        return {"token_probabilities": {mark: share / len(kinds) for mark, share in shares.items()}}
+        return distributed(request, {mark: share / len(kinds) for mark, share in shares.items()})
     schema = schema_of(request)
     answer: dict[str, Any] = made_up(schema, random.Random(told))
     best, worst = (pick(quality, key=lambda mark: quality[mark], default="") for pick in (max, min))
@@ -86,8 +86,8 @@ def by_text(request: Request) -> Answer:
     for name in answer:
         values = values_of(schema["properties"][name])
         wanted_level = {"score_a": quality.get("A"), "score_b": quality.get("B"), "score": one, "stars": one}.get(name)
-        if name == "answer":  # of a question of a bank; no text is better than another by a yes
-            said = best if best in values else "yes"
+        if name == "answer":  # of a question about a pair, or about one text
+            said = best if best in values else "yes" if one > 6 else "no"
             wanted["answer"], wanted_level = (said, None) if isinstance(values[0], str) else (None, one)
         if wanted.get(name) is not None:
             answer[name] = wanted[name]
@@ -97,6 +97,25 @@ def by_text(request: Request) -> Answer:
 
 
 SHOWN = re.compile(r"^(?:(?:Response|Text|Answer)(?: ([AB]))?:\n|([A-T])\. )<+\n.*?quality (\d)", re.MULTILINE)
+
+
+def reads_distribution(request: Request) -> bool:
+    """Whether a question is read from token probabilities, from a sampled answer or from a stated distribution."""
+    return request.config.logprobs is not None or request.config.response_format is None
+
+
+def distributed(request: Request, probabilities: dict[str, float]) -> Answer:
+    """The answer of a model with these probabilities: its tokens, or the likeliest option, or what it states."""
+    if request.config.logprobs is not None:
+        return {"token_probabilities": probabilities}
+    question = prompt_text(request)
+    question = question[question.rfind(">>>") :]
+    keys = re.findall(r'"(\w+)"', question[question.find("with the keys") :]) if "with the keys" in question else []
+    if keys:
+        return {key: 100 * probabilities.get(key, 0.0) for key in keys}
+    listed = re.findall(r"^(\w+)\. ", question, re.MULTILINE) or ["A", "B"]
+    options = ["Yes", "No"] if "Answer with Yes or No." in question else listed
+    return max(options, key=lambda mark: probabilities.get(mark, 0.0))
 
 
 def schema_of(request: Request) -> dict[str, Any]:
@@ -178,7 +197,11 @@ def variants(name: str) -> Iterator[dict[str, Any]]:
         base = {} if readout is None else {"readout": readout}
         yield base
         for parameter, hparam in hparams.items():
-            for value in () if parameter == "readout" else others(judge, hparam):
+            if parameter == "readout" or (parameter == "reading" and readout == "generate"):
+                continue
+            for value in others(judge, hparam):
+                if value == "auto":  # reads tokens here, as without it
+                    continue
                 yield base | {parameter: value} | awake(judge, hparam)
 
 

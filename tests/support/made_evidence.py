@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dicast.data import Candidate, Case, Finding, Scores, Verdict, Winner
+from dicast.data import Candidate, Case, Category, Finding, Scores, Verdict, Winner
 from dicast.data.verdict import Order
 from dicast.judging.aggregate import aggregate_findings
 
@@ -96,4 +96,32 @@ def choices(n: int, seed: int, *, worth: float = 1.0) -> tuple[list[Case], list[
         case = case.model_copy(update={"id": f"{number:05}", "query": str(number), "label": Winner(value=taken)})
         cases.append(case)
         verdicts.append(judged([scored(*scores)], len(scores), case_id=case.id))
+    return cases, verdicts
+
+
+def categories(
+    n: int = 300, seed: int = 0, names: tuple[str, ...] = ("fail", "pass"), strength: float = 1.5
+) -> tuple[list[Case], list[Verdict]]:
+    """People's labels follow a hidden quality; the judge reads it with noise and a bias towards the last category."""
+    random = np.random.default_rng(seed)
+    cases, verdicts = [], []
+    for number in range(n):
+        label = int(random.integers(len(names)))
+        logits = random.normal(size=len(names)) + strength * (np.arange(len(names)) == label)
+        logits[-1] += 2.0
+        shares = np.exp(logits) / np.exp(logits).sum()
+        distribution = dict(zip(names, shares.tolist(), strict=True))
+        cases.append(
+            Case(
+                id=f"{number:04}", query=f"q{number}", candidates=({"text": f"text {number}"},), categories=names,
+                label=Category(category=names[label]),
+            )
+        )  # fmt: skip
+        verdicts.append(
+            Verdict(
+                case_id=cases[-1].id, category=max(distribution, key=lambda name: distribution[name]),
+                distribution=distribution, certainty=max(distribution.values()),
+                findings=(Finding(criterion="overall", distribution=distribution),),
+            )
+        )  # fmt: skip
     return cases, verdicts

@@ -1,11 +1,11 @@
-"""The README's table of judges, made from the registry: `python tests/support/readme_table.py` writes it anew."""
+"""The table of judges of docs/judges.md, from the registry; `python tests/support/readme_table.py` writes it anew."""
 
 import re
 from pathlib import Path
 
 from dicast.judging import PROGRAMS
 
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "docs" / "judges.md"
 TABLE = re.compile(r"\| name \| what it does \|.*?\n\n", re.DOTALL)
 
 
@@ -18,4 +18,4 @@ def judges_table() -> str:
 
 
 if __name__ == "__main__":
-    README.write_text(TABLE.sub(lambda _: judges_table(), README.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(TABLE.sub(lambda _: judges_table(), PAGE.read_text(encoding="utf-8")), encoding="utf-8")

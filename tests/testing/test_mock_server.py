@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from dicast.errors import DeclarationError
-from dicast.testing import MockServer
+from dicast.testing import MockServer, mock_server
 
 
 def ask(server, **body):
@@ -34,6 +34,25 @@ def test_requests_are_recorded():
     assert [body["messages"][0]["content"] for body in server.requests] == ["x", "x", "y"]
     assert sorted(server.request_counts.values()) == [1, 2]
     assert (server.authorizations, server.peak_concurrency) == ([""] * 3, 1)
+
+
+def test_a_server_has_a_port_that_no_earlier_one_had(monkeypatch):
+    with MockServer() as first, MockServer() as second:
+        used = first.port, second.port
+    drawn = iter([*used, 0])
+    opened = mock_server._HTTPServer
+    monkeypatch.setattr(mock_server, "_HTTPServer", lambda address, handler: opened((address[0], next(drawn)), handler))
+    with MockServer() as third:
+        assert third.port not in used
+    assert next(drawn, None) is None
+
+
+def test_a_stopped_server_returns_to_its_port():
+    server = MockServer()
+    with server:
+        port = server.port
+    with server:
+        assert server.port == port
 
 
 def test_faults_are_those_of_the_seed():

@@ -52,5 +52,5 @@ class Manners(Judge):
         shown = present(case, order)
         first, second = shown.responses
         answer = self.compare(readout=self.readout.value, request=shown.request, response_a=first, response_b=second)
-        finding = Finding(criterion="manners", distribution=answer.preference("better"), coverage=answer.coverage)
+        finding = Finding(criterion="manners", distribution=answer.preference("better"), mass_read=answer.mass_read)
         return in_case_order(finding, order)
