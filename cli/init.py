@@ -67,11 +67,12 @@ def command(file: Path, force: bool, dry_run: bool, as_json: bool, lm: str, **va
       dicast compile direct
     """
     from ..errors import DeclarationError
-    from ..workflows.initialisation import examine
+    from ..workflows.initialisation import check_readable, examine
     from ..workflows.project import NAME, to_toml
 
     if lm:
         remember_typed(lm)
+    check_readable(file)
     if Path(NAME).exists() and not (force or dry_run):
         raise DeclarationError(f"{NAME}: exists in this folder. --force writes it anew, --dry-run only looks.")
     if values["scale"]:

@@ -109,9 +109,7 @@ def _judge(judge: "JudgeSummary", indent: int) -> Iterator[Line]:
         yield indent, name, "bold"
         yield from _facts(state, indent + 2)
     if judge.head:
-        (name, words), *weights = judge.head
-        yield indent, f"{name}: {words}", "bold"
-        yield from ((indent + 2, f"{name}: {words}", "") for name, words in weights)
+        yield from _head(judge, indent)
     if judge.threshold is not None:
         yield indent, f"abstains below certainty {judge.threshold:g}", "bold"
     for position, member in enumerate(judge.members, start=1):
@@ -121,6 +119,19 @@ def _judge(judge: "JudgeSummary", indent: int) -> Iterator[Line]:
         yield from _judge(member, indent + 2)
     if judge.is_unchanged:
         yield indent, "nothing was learnt: the judge is the program with its defaults", ""
+
+
+def _head(judge: "JudgeSummary", indent: int) -> Iterator[Line]:
+    """What the head is, each weight in words, and what else it does."""
+    (name, words), *rows = judge.head or ()
+    yield indent, f"{name}: {words}", "bold"
+    for weight in judge.weights:
+        yield indent + 2, f"{weight.name} {weight.weight:+.3g}: {weight.effect}", ""
+        yield indent + 4, weight.words, "dim"
+    if judge.weights and judge.odds:
+        yield indent + 2, judge.odds, "dim"
+    in_words = {weight.name for weight in judge.weights}
+    yield from ((indent + 2, f"{name}: {words}", "") for name, words in rows if name not in in_words)
 
 
 def _stage(stage: "StageChange", indent: int) -> Iterator[Line]:

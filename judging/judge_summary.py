@@ -11,6 +11,7 @@ from ..errors import DeclarationError
 from ..evaluation.drift import estimate_as_dict
 from ..parsing import shown
 from .cascade import Cascade
+from .head_weights import HeadWeight, head_weights, odds_note
 from .judge_file import fingerprint, read, versions
 from .judge_record import JudgeRecord, StageRecord, default_record
 
@@ -47,6 +48,8 @@ class JudgeSummary(Record):
     stages: dict[str, StageChange] = Field(description="changed stages")
     learned: dict[str, dict[str, JsonValue]] = Field(description="other changed parameters, such as criterion weights")
     head: tuple[tuple[str, str], ...] | None = Field(description="(name, words) of the calibration head")
+    weights: tuple[HeadWeight, ...] = Field(default=(), description="of the head, in words")
+    odds: str = Field(default="", description="what the odds in these words are; empty where there are none")
     threshold: float | None = Field(description="certainty below which the judge abstains")
     decision_threshold: float | None = Field(
         default=None, description="of a member of a cascade: the certainty from which on its verdict is final"
@@ -118,6 +121,8 @@ def summarize_judge(judge: JudgeRecord, decision_threshold: float | None = None)
         stages={name: change for name, change in stages.items() if change != StageChange()},
         learned={name: state for name, state in judge.learned.items() if state != default.learned.get(name)},
         head=tuple(judge.head.describe()) if judge.head else None,
+        weights=head_weights(judge.head) if judge.head else (),
+        odds=odds_note(judge.head) if judge.head else "",
         threshold=judge.threshold,
         decision_threshold=decision_threshold,
         members=tuple(

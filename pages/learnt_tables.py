@@ -5,8 +5,8 @@ from typing import Any
 
 from ..errors import DicastError
 from ..judging.building import build
-from ..judging.feature_words import HeadKind, feature_words, tie_words, weight_words
-from ..judging.heads import CategoryHead, Head, PairHead, ScoreHead
+from ..judging.head_weights import head_weights, odds_note
+from ..judging.heads import CategoryHead, Head, ScoreHead
 from ..judging.judge import Judge
 from ..judging.judge_record import default_judge
 from ..judging.parameter_help import parameter_help
@@ -57,20 +57,11 @@ def weights_grid(head: Head | None) -> TextTable | None:
     """Each feature of the head with what it says and what its weight does; None without a head."""
     if head is None:
         return None
-    kind: HeadKind = head.kind
-    weights = _by_size(head.weights)
-    rows = [
-        (name, feature_words(name, kind), weight, weight_words(name, weight, kind))
-        for name, weight in weights[:MOST_WEIGHTS]
-    ]
-    if isinstance(head, PairHead):
-        rows += [
-            (f"ties by {name}", feature_words(name, kind), weight, tie_words(weight))
-            for name, weight in _by_size(head.threshold)
-        ]
+    rows = head_weights(head)
+    weights = [row for row in rows if not row.of_ties]
     lines = tuple(
-        TextRow((TextCell(name, words), TextCell(_signed(weight)), TextCell(effect)))
-        for name, words, weight, effect in rows
+        TextRow((TextCell(row.name, row.words), TextCell(_signed(row.weight)), TextCell(row.effect)))
+        for row in (*weights[:MOST_WEIGHTS], *rows[len(weights) :])
     )
     more = len(weights) - MOST_WEIGHTS
     note = " ".join([*([f"{more:,} more have smaller weights."] if more > 0 else []), *_notes(head)])
@@ -79,12 +70,8 @@ def weights_grid(head: Head | None) -> TextTable | None:
 
 def _notes(head: Head) -> Iterator[str]:
     """What else the head does, in sentences."""
-    if not isinstance(head, ScoreHead):
-        yield (
-            "Odds are those of A against B: 9 to 1 is a certainty of 90 %."
-            if isinstance(head, PairHead)
-            else "Odds are those of one answer against another: 9 to 1 is 90 % against 10 %."
-        )
+    if odds := odds_note(head):
+        yield odds
     facts = dict(head.describe())
     if "ties" in facts:
         which = (
@@ -101,10 +88,6 @@ def _notes(head: Head) -> Iterator[str]:
         yield f"Scores are on people's scale, {head.lo:g} to {head.hi:g}, and start from {head.intercept:.3g}."
     if isinstance(head, CategoryHead) and head.cutoff is not None and head.costs:
         yield f"It says {head.categories[1]} from a probability of {head.cutoff:.3g} on, by the costs of errors."
-
-
-def _by_size(weights: Mapping[str, float]) -> list[tuple[str, float]]:
-    return sorted(weights.items(), key=lambda item: (-abs(item[1]), item[0]))
 
 
 def _signed(weight: float) -> str:

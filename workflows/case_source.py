@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from ..data import Case, Rejects, read_cases
 from ..data.case import Record
 from ..data.layout import PLAIN, Layout
-from ..data.readers import HUB, file_digest
+from ..data.readers import HUB, file_digest, parsed_rows
 from ..data.refusal_detection import RefusalFilter
 from ..data.rows import BadRow, Scale
 from ..engines.jsonl import write_whole
@@ -26,6 +26,7 @@ from ..parsing import explain, kind_of_special
 from ..paths import private_folder
 from .case_filters import ExcludedCases
 
+NO_ROW = "{}: there is no row. Export it again, with a header and a row for each case."
 ROWS = "cases.jsonl"  # rows of memory, in the folder of what reads them
 COUNT_UP_TO = 32 * 2**20  # bytes of a file whose cases are counted: about two seconds of reading
 
@@ -210,6 +211,13 @@ class CaseSource:
             return file_digest(path)
         digests = [file_digest(file) for file in sorted(path.rglob("*")) if file.is_file()]
         return hashlib.sha256("".join(digests).encode()).hexdigest()
+
+    def has_row(self) -> bool:
+        """Whether a file holds a row, good or bad; True of a public set and of what is on the hub."""
+        from ..catalog import DATA_SETS
+
+        is_file = self.source not in DATA_SETS and Path(self.source).is_file()
+        return not is_file or any(True for _ in parsed_rows(self.source, self.layout))
 
     def count(self) -> int | None:
         """The number of selected cases; None where counting would take long."""

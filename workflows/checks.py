@@ -28,11 +28,12 @@ from ..judging.trust import remember_address
 from ..optimizers.recipe import FEW_LABELS, LEAST
 from ..paths import home
 from .capability_check import asked_anew, card_text
+from .case_filters import ExcludedCases
 from .case_source import Cases, CaseSource, case_source
 from .judge_checks import DriftReport, check_judge
 from .label_claims import CORRELATION, claim_cells, claim_text, label_claims, label_supply
 from .label_count import LabelCount
-from .preflight import pace_of, stored
+from .preflight import no_case, pace_of, stored
 from .progress import SILENT, Progress
 
 EXTRAS = {  # extra -> a module of it, and what it is for
@@ -139,10 +140,10 @@ def _check_models(lm: str, progress: Progress) -> list[CheckItem]:
 
 def _check_cases(source: CaseSource, name: str) -> list[CheckItem]:
     """Read every row; a bad one does not end the reading, and the first is named. Then what the labels can show."""
-    labels, rows, cases = Counter[str](), LabelCount(), list[Case]()
+    labels, rows, cases, left_out = Counter[str](), LabelCount(), list[Case](), ExcludedCases()
     try:
         with tempfile.TemporaryDirectory() as folder, Rejects(Path(folder) / "rejects.jsonl") as rejects:
-            for case in rows.counted(source.cases(rejects)):
+            for case in rows.counted(source.cases(rejects, left_out)):
                 answer = "scores" if isinstance(case.label, Scores) or case.label is None else case.label.answer
                 labels["none" if case.label is None else answer] += 1
                 if len(cases) < COMPARED:
@@ -152,10 +153,12 @@ def _check_cases(source: CaseSource, name: str) -> list[CheckItem]:
             return [CheckItem(name, False, f"{rejects.count} bad rows of {total}; {rejects.first}")]
     except DicastError as error:
         return [CheckItem(name, False, str(error))]
+    if not rows.rows:
+        return [CheckItem(name, False, str(no_case(source, left_out)))]
     text = ", ".join(f"{n} {label}" for label, n in labels.most_common())
     groups = join_groups(cases)
     notices = "".join(f"; {notice}" for notice in (groups.summary, _one_label(labels), rows.notice()) if notice)
-    data = CheckItem(name, rows.rows > 0, f"{cases_text(rows.rows)}; labels: {text or 'none'}{notices}")
+    data = CheckItem(name, True, f"{cases_text(rows.rows)}; labels: {text}{notices}")
     return [data, *_what_labels_show(groups.apply(cases))]
 
 

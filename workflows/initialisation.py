@@ -18,6 +18,7 @@ from ..data.row_fields import Row
 from ..data.sheet_rows import sheet_names
 from ..errors import DataError, DeclarationError
 from ..parsing import find_encoding, kind_of_special
+from .case_source import NO_ROW
 from .project import LABEL_FIELDS, Project
 
 TEXTS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
@@ -100,7 +101,7 @@ def examine(
         (row for _, row, problem in parsed_rows(str(file), layout) if not problem and isinstance(row, dict)), None
     )
     if first is None:
-        raise DataError(f"{file}: there is no row. Export it again, with a header and a row for each case.")
+        raise DataError(NO_ROW.format(file))
     layout = replace(layout, export=export_of(first))
     columns = read_columns(_rows(file, layout))
     rows = next(iter(columns.values())).rows
@@ -154,8 +155,8 @@ def _settle(guessed: Guess, join: tuple[str, ...], columns: Mapping[str, Column]
             guessed.evidence["id"] = "equal on all rows of a case"
 
 
-def _looked_at(path: Path, sheet: str, encoding: str) -> tuple[list[str], Layout]:
-    """What the file is beside its rows, and how its bytes are read."""
+def check_readable(path: Path) -> None:
+    """Raises DataError for a path that is no file, or an empty one."""
     if kind := kind_of_special(path):
         raise DataError(f"{path}: is {kind}, and a file is read more than once. Save it as a file.")
     if path.is_dir() or not path.exists():
@@ -163,6 +164,11 @@ def _looked_at(path: Path, sheet: str, encoding: str) -> tuple[list[str], Layout
         raise DataError(f"{path}: {reason}. Give a .csv, .tsv, .xlsx, .json, .jsonl or .parquet file.")
     if path.stat().st_size == 0:
         raise DataError(f"{path}: is empty. Export it again.")
+
+
+def _looked_at(path: Path, sheet: str, encoding: str) -> tuple[list[str], Layout]:
+    """What the file is beside its rows, and how its bytes are read."""
+    check_readable(path)
     suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
     if suffix in SHEETS:
         names = sheet_names(path)

@@ -9,7 +9,7 @@ from ..judging import Judge
 from .case_filters import ExcludedCases, default_refusals
 from .case_source import Cases, CaseSource, case_source, filtered_for
 from .judge_spec import JudgeSpec, judge_spec
-from .preflight import check_limits
+from .preflight import check_limits, no_case
 from .progress import SILENT, Progress
 from .run_results import check_seed
 from .set_task import with_task
@@ -35,7 +35,7 @@ def estimate_run(
 
     Raises:
         DeclarationError: a judge, model or parameter that does not exist, or cases of memory.
-        DataError: cases that cannot be read.
+        DataError: no case, or cases that cannot be read.
     """
     from ..distillation.estimate import COUNTED, JudgingEstimate, judging_estimate
 
@@ -46,7 +46,10 @@ def estimate_run(
     filtered = filtered_for(source, default_refusals(built))
     if not isinstance(filtered, CaseSource):
         raise DeclarationError("dry run: give a file or a set; cases of memory can be counted as they are.")
-    drawn = list(sample(filtered.cases(None, ExcludedCases()), limit, seed, limit_groups=limit_groups))
+    left_out = ExcludedCases()
+    drawn = list(sample(filtered.cases(None, left_out), limit, seed, limit_groups=limit_groups))
+    if not drawn:
+        raise no_case(filtered, left_out)
     if not built.stages():
         return JudgingEstimate(
             name=built.name, cases=len(drawn), calls=0, prompt_tokens=0, completion_tokens=0, dollars=0.0

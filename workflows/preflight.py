@@ -23,7 +23,7 @@ from ..judging.registry import JUDGE_SUFFIX
 from ..optimizers.fingerprints import exclude_seen
 from ..paths import private_folder
 from .case_filters import ExcludedCases
-from .case_source import ROWS, CaseSource, StoredRows
+from .case_source import NO_ROW, ROWS, CaseSource, StoredRows
 from .label_count import LabelCount
 from .progress import Progress
 
@@ -168,7 +168,7 @@ def read_sample(
     else:
         cases = list(sample(source.cases(None, left_out), limit, seed, limit_groups=limit_groups))
     if not cases:
-        raise _no_case(source, left_out)
+        raise no_case(source, left_out)
     labels = LabelCount()
     for _ in labels.counted(cases):
         pass
@@ -182,13 +182,15 @@ def nonempty(cases: Iterable[Case], source: CaseSource, left_out: ExcludedCases 
     remaining = iter(cases)
     first = next(remaining, None)
     if first is None:
-        raise _no_case(source, left_out or ExcludedCases())
+        raise no_case(source, left_out)
     return chain([first], remaining)
 
 
-def _no_case(source: CaseSource, left_out: ExcludedCases) -> DataError:
-    """The error of a source without a case, with what the filters of responses left out."""
-    reasons = left_out.notices(source.not_by)
+def no_case(source: CaseSource, left_out: ExcludedCases | None = None) -> DataError:
+    """The error of a source without a case: its file has no row, or what the filters of responses left out."""
+    if not source.has_row():
+        return DataError(NO_ROW.format(f"--cases {source.source}"))
+    reasons = left_out.notices(source.not_by) if left_out else ()
     return DataError(" ".join((NO_CASE.format(source.source), *reasons)))
 
 

@@ -14,6 +14,7 @@ from dicast.workflows import Coverage
 
 HEADER = "query,response_a,response_b,label\n"
 EMPTY = {"empty.jsonl": "", "blank.jsonl": "\n\n  \n", "header.csv": HEADER, "empty.csv": ""}
+NO_ROW = "there is no row. Export it again, with a header and a row for each case."
 
 
 @pytest.fixture
@@ -29,15 +30,34 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", EMPTY)
 @pytest.mark.parametrize(
     "command",
-    [["judge", "--judge", "longer"], ["prepare", "--with", "summarise", "--out", "p.jsonl", "--lm", "openai/m"]],
-    ids=["judge", "prepare"],
+    [
+        ["judge", "--judge", "longer"],
+        ["judge", "--judge", "direct", "--dry-run"],
+        ["prepare", "--with", "summarise", "--out", "p.jsonl", "--lm", "openai/m"],
+    ],
+    ids=["judge", "dry run", "prepare"],
 )
 def test_no_case_is_one_line_and_three(folder, capsys, name, command):
     (folder / name).write_text(EMPTY[name])
     assert run([*command, "--cases", name]) == 3
     out, err = capsys.readouterr()
     assert (out, len(err.splitlines())) == ("", 1)
-    assert err.startswith(f"dicast: --cases {name}: ") or err.startswith(f"dicast: {name}")
+    assert err == f"dicast: --cases {name}: {NO_ROW}\n"
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_check_says_that_a_file_has_no_row_and_what_to_do(folder, capsys, name):
+    (folder / name).write_text(EMPTY[name])
+    assert run(["check", "--cases", name, "--json"]) == 3
+    data = json.loads(capsys.readouterr().out)[-1]
+    assert (data["name"], data["ok"]) == (f"data {name}", False)
+    assert data["text"] == f"--cases {name}: {NO_ROW}"
+
+
+def test_check_says_that_the_options_leave_no_case(folder, capsys):
+    assert run(["check", "--cases", "pairs.jsonl", "--max-chars", "1", "--json"]) == 3
+    text = json.loads(capsys.readouterr().out)[-1]["text"]
+    assert text == "--cases pairs.jsonl: holds no case, or none that the options leave. Give others."
 
 
 def test_an_empty_parquet_file_is_one_line_and_three(folder, capsys):
@@ -45,7 +65,7 @@ def test_an_empty_parquet_file_is_one_line_and_three(folder, capsys):
     columns = {name: arrow.array([], arrow.string()) for name in HEADER.strip().split(",")}
     parquet.write_table(arrow.table(columns), folder / "empty.parquet")
     assert run(["judge", "--judge", "longer", "--cases", "empty.parquet"]) == 3
-    assert "holds no case" in capsys.readouterr().err
+    assert "empty.parquet: there is no row. Export it again" in capsys.readouterr().err
 
 
 def test_a_truncated_gzip_file_is_no_interrupt(folder, capsys):
@@ -56,7 +76,7 @@ def test_a_truncated_gzip_file_is_no_interrupt(folder, capsys):
 
 def test_python_raises_for_no_case(folder):
     (folder / "empty.jsonl").write_text("")
-    with pytest.raises(DataError, match="holds no case"):
+    with pytest.raises(DataError, match="there is no row"):
         dicast.run("longer", "empty.jsonl", out="out")
     with pytest.raises(DataError, match="there is no row"):
         dicast.run("longer", [], out="out2")

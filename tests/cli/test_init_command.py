@@ -232,6 +232,14 @@ def test_a_file_that_is_not_there_and_a_folder_are_named(folder: Path, capsys: p
     assert "data.csv: is a folder" in capsys.readouterr().err
 
 
+def test_a_file_that_is_not_there_is_named_before_the_project_that_is(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "dicast.toml").write_text("data = 'mine'\n")
+    assert run(["init", "nothing.csv"]) == 3
+    assert capsys.readouterr().err.startswith("dicast: nothing.csv: there is no such file. Give a .csv")
+
+
 def test_ragged_rows_are_counted_and_the_first_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad_file(folder, "a.csv", HEADER + GOOD + b"How?,Yes.\n" + b"What, when?,Yes.,No.,answer_A\n")
     assert run(["init", "a.csv"]) == 0

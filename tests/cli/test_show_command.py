@@ -42,7 +42,9 @@ def taught():
         dspy.Example(request="Name a prime.", response_a="9", response_b="\x1b[31m7", better="B"),
         dspy.Example(request="Another?", response_a="8", response_b="11", better="B"),
     ]
-    judge.head = PairHead(weights={"log_odds": 0.5}, intercept=-1.0, fitted="pair", n=90)
+    judge.head = PairHead(
+        weights={"letters": 0.5, "length": -0.7}, threshold={"spread": 0.3}, intercept=-1.0, fitted="pair", n=90
+    )
     judge.threshold = 0.7
     return judge
 
@@ -53,8 +55,6 @@ def test_show_says_what_was_learnt_and_nothing_else(here, capsys):
     assert run(["show", "tone.judge.json"]) == 0
     first = build("direct").prefer.ask.signature.instructions.splitlines()[0]
     out = capsys.readouterr().out
-    (_, words), *weights = judge.head.describe()
-    head = f"  head: {words}\n" + "".join(f"    {name}: {weight}\n" for name, weight in weights)
     assert out.startswith(
         f"tone.judge.json  {fingerprint('tone.judge.json')[:12]}\n"
         "  direct, model openai/small\n"
@@ -70,7 +70,15 @@ def test_show_says_what_was_learnt_and_nothing_else(here, capsys):
         "      response_a: 9\n"
         "      response_b: ␛[31m7\n"  # nothing in a file steers the terminal
         "      better: B\n"
-        f"{head}"
+        "  head: pair, of 90 labels\n"
+        "    length -0.7: odds × 0.497 a unit of it\n"
+        "      how much longer A is than B\n"
+        "    letters +0.5: 9 to 1 counts as 3 to 1\n"
+        "      how far the model's letters lean to A, averaged over both orders\n"
+        "    ties by spread +0.3: more ties where it is high\n"
+        "      how far the criteria lie apart\n"
+        "    Odds are those of A against B: 9 to 1 is a certainty of 90 %.\n"
+        "    ties: 18.2 % of cases at margin 0 whose other evidence of ties is 0\n"
         "  abstains below certainty 0.7\n"
         "  certificate\n"
         "    risk: 0.1\n"
@@ -101,6 +109,11 @@ def test_show_as_json_holds_every_demo_and_the_intervals(here, capsys):
     assert told["judge"]["settings"]["readout"] == {"value": "generate", "default": "probability"}
     assert "+Be strict." in told["judge"]["stages"]["prefer"]["instructions"]
     assert list(told["judge"]["stages"]) == ["prefer"]
+    assert [weight["words"] for weight in told["judge"]["weights"]] == [
+        "how much longer A is than B",
+        "how far the model's letters lean to A, averaged over both orders",
+        "how far the criteria lie apart",
+    ]
     assert told["accuracy"]["after"]["hits"] == 80
     assert "after" not in told["training"]
 
