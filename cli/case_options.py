@@ -15,7 +15,7 @@ from .option_types import FOLDER, Function, together
 
 if TYPE_CHECKING:
     from ..workflows import CaseSource
-    from ..workflows.case_source import StoredRows
+    from ..workflows.memory_rows import StoredRows
     from ..workflows.project import Project
 
 data_option = click.option("--data", "root", type=FOLDER, help="Folder of public sets [default: $DICAST_DATA].")

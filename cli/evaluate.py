@@ -60,7 +60,7 @@ def command(
     """
     from .. import workflows
     from ..pages import RunReport
-    from ..workflows.run_results import check_where
+    from ..workflows.run_checks import check_where
     from ..workflows.run_subjects import page_names, run_subject
     from . import render
 

@@ -12,7 +12,7 @@ from .option_types import together
 
 if TYPE_CHECKING:
     from ..workflows import CaseSource, JudgeSpec, Run
-    from ..workflows.case_source import StoredRows
+    from ..workflows.memory_rows import StoredRows
     from ..workflows.reasons import WhyRun
 
 why_options = together(

@@ -31,6 +31,18 @@ def test_imports_go_down_the_house():
     assert GRAPH.upward() == []
 
 
+def test_no_modules_import_each_other_in_a_circle():
+    """Inside a room too, and by imports inside functions."""
+    assert GRAPH.circle() == []
+
+
+def test_a_circle_through_a_function_is_seen(tmp_path):
+    (tmp_path / "first.py").write_text("def late():\n    from .second import x\n")
+    (tmp_path / "second.py").write_text("from .third import x\n")
+    (tmp_path / "third.py").write_text("from .first import late\n")
+    assert set(ImportGraph(tmp_path).circle()) == {"first", "second", "third"}
+
+
 def test_every_module_is_in_a_room():
     assert {room_of(name) for name in GRAPH.modules} - {*ROOMS, "", "__main__"} == set()
 

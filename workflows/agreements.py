@@ -14,7 +14,8 @@ from ..evaluation.label_sample import UNIFORM, SampledCase, read_sample_labels, 
 from ..evaluation.verdict_rules import VerdictRules
 from ..paths import fresh_opener, path_of
 from .case_source import CaseSource
-from .run_results import AnyRun, Run, check_rows, check_seed, check_where, listed_runs, open_run, run_titles
+from .run_checks import check_rows, check_seed, check_where
+from .run_results import AnyRun, Run, listed_runs, open_run, run_titles
 from .run_texts import named_source, texts_of
 
 

@@ -18,7 +18,7 @@ from ..optimizers.cost_account import CostAccount
 from ..optimizers.evidence import Evidence, Interrupted, ProgressCallbacks
 from ..paths import path_of
 from .case_filters import default_refusals
-from .case_source import Cases, case_source, filtered_for
+from .given_cases import Cases, case_source, filtered_for
 from .interrupts import delayed_interrupt
 from .judge_spec import JudgeSpec, judge_spec
 from .preflight import admit_models, as_budget, check_limits, pace_of, prepare_models, read_sample, stored, workers_of

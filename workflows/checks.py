@@ -29,7 +29,8 @@ from ..optimizers.recipe import FEW_LABELS, LEAST
 from ..paths import home
 from .capability_check import asked_anew, card_text
 from .case_filters import ExcludedCases
-from .case_source import Cases, CaseSource, case_source
+from .case_source import CaseSource
+from .given_cases import Cases, case_source
 from .judge_checks import DriftReport, check_judge
 from .label_claims import CORRELATION, claim_cells, claim_text, label_claims, label_supply
 from .label_count import LabelCount

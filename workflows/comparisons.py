@@ -8,7 +8,8 @@ from ..evaluation import compare as compare_arrays
 from ..evaluation.results import RunComparison
 from ..evaluation.verdict_rules import Merge, Unreadable, VerdictRules
 from .run_attributes import arrays_with_fields
-from .run_results import AnyRun, Run, check_rows, check_seed, listed_runs, open_run, run_titles
+from .run_checks import check_rows, check_seed
+from .run_results import AnyRun, Run, listed_runs, open_run, run_titles
 
 
 def compare(

@@ -25,10 +25,11 @@ from ..optimizers.looks import read_looks
 from ..optimizers.recipe import Baseline, Recipe, read_recipe, recipe
 from ..paths import path_of, private_folder
 from .case_filters import default_refusals
-from .case_source import Cases, CaseSource, case_source, filtered_for
+from .case_source import CaseSource
 from .compilation_texts import note_source
 from .compile_estimate import CompileEstimate, estimate_compilation
 from .finetuning import student_trainer
+from .given_cases import Cases, case_source, filtered_for
 from .interrupts import delayed_interrupt
 from .judge_spec import BuiltJudge, JudgeSpec, has_models, judge_spec
 from .preflight import (

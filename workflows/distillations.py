@@ -29,11 +29,13 @@ from ..optimizers.evidence import Interrupted, ProgressCallbacks
 from ..parsing import parse_record
 from ..paths import path_of, private_folder
 from .case_filters import default_refusals
-from .case_source import Cases, CaseSource, StoredRows, case_source, filtered_for
+from .case_source import CaseSource
 from .compilations import LOCK
 from .finetuning import WORDS_PRESET, training_recipe_of, writes
+from .given_cases import Cases, case_source, filtered_for
 from .interrupts import delayed_interrupt
 from .judge_spec import BuiltJudge, JudgeSpec, judge_spec
+from .memory_rows import StoredRows
 from .preflight import (
     admit_models,
     as_budget,

@@ -17,16 +17,18 @@ from ..evaluation.sections import section_title
 from ..evaluation.verdict_rules import Merge, Unreadable, VerdictRules
 from ..parsing import parse_record_json
 from .branch_ablation import sweep
-from .case_source import CaseSource, json_row, rows_of
+from .case_source import CaseSource
+from .memory_rows import json_row, rows_of
+from .recorded_run import RecordedRun, identity_of_rules
 from .run_attributes import arrays_with_fields
-from .run_results import AnyRun, Run, check_rows, check_seed, check_where, identity_of_rules, open_run
+from .run_checks import check_rows, check_seed, check_where
 from .run_texts import named_source, texts_of
 
 ROWS_OF_A_RUN = "Give the rows of Run.to_dicts()."
 
 
 def evaluate(
-    run: AnyRun | Iterable[Judged | Mapping[str, Any]],
+    run: RecordedRun | str | Path | Iterable[Judged | Mapping[str, Any]],
     *,
     threshold: float = THRESHOLD,
     judge_systems: Sequence[str] = (),
@@ -67,9 +69,9 @@ def evaluate(
     by = (by,) if isinstance(by, str) else tuple(by)
     options: dict[str, Any] = {"threshold": threshold, "judge_systems": judge_systems, "seed": seed, "by": by}
     rules = VerdictRules(merge, unreadable)
-    if not isinstance(run, Run | str | Path):
+    if not isinstance(run, RecordedRun | str | Path):
         return _evaluate_list(_verdicts(run, where), rules, **options)
-    run = open_run(run, where)
+    run = run if isinstance(run, RecordedRun) else RecordedRun.named(run, where)
     if where:
         check_where([run])
     check_rows(run)
@@ -120,7 +122,7 @@ def _verdicts(rows: Any, where: Mapping[str, str] | None) -> _Listed:
     return _Listed(distinct, repeated.count)
 
 
-def _check_systems(run: Run, systems: Sequence[str]) -> None:
+def _check_systems(run: RecordedRun, systems: Sequence[str]) -> None:
     """Raises DeclarationError for a system that no judged pair has a text of."""
     known = run.arrays.systems
     for system in systems:
@@ -146,7 +148,7 @@ def _evaluate_list(listed: _Listed, rules: VerdictRules, **options: Any) -> Eval
     return evaluation.model_copy(update={"notices": (*(facts.notices if facts else ()), *evaluation.notices)})
 
 
-def _branches(run: Run, evaluation: Evaluation, seed: int) -> tuple[Branch, ...]:
+def _branches(run: RecordedRun, evaluation: Evaluation, seed: int) -> tuple[Branch, ...]:
     """Verdicts from fewer criteria, for pairs whose verdict is the sum over two criteria or more."""
     if evaluation.confusion is None or not run.path.is_dir():  # rows of other tools have no criteria
         return ()
@@ -156,7 +158,9 @@ def _branches(run: Run, evaluation: Evaluation, seed: int) -> tuple[Branch, ...]
         return ()
 
 
-def _text_metrics(run: Run, texts: str, cases: "CaseSource | str | Path | None", seed: int) -> tuple[Measure, ...]:
+def _text_metrics(
+    run: RecordedRun, texts: str, cases: "CaseSource | str | Path | None", seed: int
+) -> tuple[Measure, ...]:
     from ..text_metrics.embedding import BartScore, BertScore
     from ..text_metrics.overlap import measures, pairs
 

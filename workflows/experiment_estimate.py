@@ -16,9 +16,10 @@ from ..experiments.results import CostEstimate
 from ..judging import FittedJudge, Judge
 from ..judging.evidence_reading import items_of
 from .case_filters import default_refusals
-from .case_source import COUNT_UP_TO, filtered_for
+from .case_source import COUNT_UP_TO
 from .experiment_plan import PlannedRun
 from .experiment_sets import CaseSample
+from .given_cases import filtered_for
 from .judge_spec import JudgeSpec
 
 CASES = 3  # of each run that the stand-in is asked about

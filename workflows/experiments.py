@@ -24,7 +24,8 @@ from .experiment_sets import CaseSample, find_sets
 from .preflight import as_budget, check_limits
 from .progress import SILENT, Progress
 from .reports import PAGE, timestamp
-from .run_results import Run, check_seed, open_run
+from .run_checks import check_seed
+from .run_results import Run, open_run
 from .runs import run
 
 FOLDER = Path("runs") / "experiments"  # of all experiments, below the working folder

@@ -25,7 +25,8 @@ from ..judging.registry import JUDGE_SUFFIX
 from ..optimizers.certificates.certificate import CascadeCertificate, Certificate
 from ..optimizers.certificates.certificate_check import CertificateCheck, accepts, check_certificate, read_certificate
 from .case_filters import default_refusals
-from .case_source import Cases, CaseSource, case_source, filtered_for
+from .case_source import CaseSource
+from .given_cases import Cases, case_source, filtered_for
 from .judge_spec import JudgeSpec
 from .label_count import LabelCount
 from .preflight import admit_models, check_limits, exclude_training_cases, pace_of, prepare_models, stored, workers_of

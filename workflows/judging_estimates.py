@@ -7,11 +7,12 @@ from ..data.split import sample
 from ..errors import DeclarationError
 from ..judging import Judge
 from .case_filters import ExcludedCases, default_refusals
-from .case_source import Cases, CaseSource, case_source, filtered_for
+from .case_source import CaseSource
+from .given_cases import Cases, case_source, filtered_for
 from .judge_spec import JudgeSpec, judge_spec
 from .preflight import check_limits, no_case
 from .progress import SILENT, Progress
-from .run_results import check_seed
+from .run_checks import check_seed
 from .set_task import with_task
 
 if TYPE_CHECKING:

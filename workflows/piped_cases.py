@@ -10,7 +10,7 @@ from typing import IO, Any
 from ..data.layout import Layout
 from ..data.readers import parsed_rows
 from ..errors import DataError
-from .case_source import StoredRows
+from .memory_rows import StoredRows
 
 MOST_BYTES = 1 << 28  # 256 MiB; files are streamed
 

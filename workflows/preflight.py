@@ -23,8 +23,9 @@ from ..judging.registry import JUDGE_SUFFIX
 from ..optimizers.fingerprints import exclude_seen
 from ..paths import private_folder
 from .case_filters import ExcludedCases
-from .case_source import NO_ROW, ROWS, CaseSource, StoredRows
+from .case_source import NO_ROW, ROWS, CaseSource
 from .label_count import LabelCount
+from .memory_rows import StoredRows
 from .progress import Progress
 
 NO_CASE = "--cases {}: holds no case, or none that the options leave. Give others."

@@ -18,8 +18,8 @@ from ..judging.firewall import as_failure
 from ..paths import path_of
 from ..preparation.registry import build_pipeline
 from ..preparation.set_preparation import BuiltCases
-from .case_source import Cases, case_source
 from .coverage import Coverage
+from .given_cases import Cases, case_source
 from .interrupts import delayed_interrupt
 from .preflight import (
     admit_models,

@@ -16,8 +16,9 @@ from .case_source import CaseSource
 from .comparisons import compare
 from .compilation_texts import compiled_texts
 from .progress import SILENT, Progress
+from .run_checks import check_where
 from .run_pages import run_report
-from .run_results import AnyRun, Run, check_where, listed_runs, open_run, run_titles
+from .run_results import AnyRun, Run, listed_runs, open_run, run_titles
 from .run_subjects import page_names, page_title, run_subject
 from .run_texts import named_source
 

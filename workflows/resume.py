@@ -14,7 +14,8 @@ from ..engines.batch import RunFolder
 from ..engines.jsonl import key
 from ..engines.run_identity import OF_CASES, Difference, differences
 from ..errors import RunError
-from .case_source import ROWS, CaseSource, StoredRows
+from .case_source import ROWS, CaseSource
+from .memory_rows import StoredRows
 from .progress import Progress
 
 

@@ -9,12 +9,12 @@ from dataclasses import replace
 from ..evaluation import RunArrays
 from ..evaluation.attribute_arrays import AttributeCoder
 from .case_source import CaseSource
-from .run_results import Run
+from .recorded_run import RecordedRun
 from .run_texts import texts_of
 
 
 def arrays_with_fields(
-    run: Run, arrays: RunArrays, fields: Sequence[str], cases: CaseSource | None = None
+    run: RecordedRun, arrays: RunArrays, fields: Sequence[str], cases: CaseSource | None = None
 ) -> RunArrays:
     """The arrays of a run; with the attributes of its cases where it lacks one of the fields.
 

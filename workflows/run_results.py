@@ -1,33 +1,25 @@
-"""Runs, read from their folders or from files of other tools: their verdicts, their identity, their tables."""
+"""Runs as a user has them: what is recorded, how `dicast.run` ended, coverage, evaluation and data frames."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from ..data import Judged, Usage
-from ..data.readers import file_digest
-from ..engines.batch import RunFolder, read_manifest, read_verdicts
-from ..engines.last_lines import LastLines
-from ..errors import DeclarationError, RunError
-from ..evaluation import RunArrays, run_arrays
-from ..evaluation.external_verdicts import ExternalVerdicts
-from ..evaluation.judged_row import RowFacts
+from ..data import Usage
+from ..errors import DeclarationError
 from ..evaluation.results import Evaluation
-from ..evaluation.verdict_rules import AS_THE_RUN_HAS_IT, VerdictRules
-from ..paths import path_of
-from .case_source import CaseSource
 from .coverage import Coverage
-from .learnt_labels import LearntLabels
-from .run_names import parse_run_name, shown_name
+from .evaluations import evaluate
+from .recorded_run import RecordedRun
+from .run_names import shown_name
 from .run_tables import flat_row
 
 Status = Literal["complete", "stopped", "budget"]
 
 
 @dataclass
-class Run:
+class Run(RecordedRun):
     """A run folder, or a .jsonl file of verdicts of another tool.
 
     Attributes:
@@ -40,111 +32,11 @@ class Run:
         rejected: bad rows that `dicast.run` left out; they are in `rejects.jsonl`.
     """
 
-    path: Path
-    where: Mapping[str, str] = field(default_factory=dict)
     status: Status | None = None
     message: str = ""
     usage: Mapping[str, Usage] = field(default_factory=dict)
     rejected: int = 0
     unlabelled: int = 0
-    _arrays: dict[VerdictRules, RunArrays] = field(default_factory=dict, init=False, repr=False, compare=False)
-
-    @property
-    def name(self) -> str:
-        return shown_name(Path(self.path.name or str(self.path)), self.where)
-
-    def __iter__(self) -> Iterator[Judged]:
-        """The verdicts with their human labels, one a case: the last one, where a case of a run folder has several."""
-        if self.path.is_dir():
-            return read_verdicts(self.path)
-        return iter(self.external)
-
-    @cached_property
-    def external(self) -> ExternalVerdicts:
-        """The rows of a file of another tool."""
-        return ExternalVerdicts.of_file(self.path, self.where)
-
-    @cached_property
-    def repeated(self) -> int:
-        """Lines that do not count, because another line is of the same case: a later one, or in a file an equal one."""
-        if not self.path.is_dir():
-            return self.external.repeated
-        folder = RunFolder(self.path)
-        return LastLines(folder.verdicts, "case_id").repeated if folder.verdicts.exists() else 0
-
-    def verdicts(self) -> list[Judged]:
-        """The verdicts with their human labels, in the order in which they were judged."""
-        return list(self)
-
-    @cached_property
-    def manifest(self) -> dict[str, Any]:
-        """The run's manifest; that of a file says "elsewhere" for the model."""
-        if self.path.is_dir():
-            manifest = read_manifest(self.path)
-            for name in ("judge", "settings", "lm", "data"):
-                if manifest["identity"].get(name) is None:
-                    raise RunError(f"{self.path}: the identity in its manifest has no {name!r}. Restore the manifest.")
-            return manifest
-        judge = ",".join(self.where.values()) or self.path.stem
-        identity = {"judge": judge, "settings": {}, "lm": "elsewhere", "data": file_digest(self.path)}
-        return {"identity": identity, "scale": self.external.facts.scale}
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """Judge, settings, models, data and selection."""
-        identity: dict[str, Any] = self.manifest["identity"]
-        return identity
-
-    @property
-    def source(self) -> CaseSource | None:
-        """Where the cases were read from; None for a file of verdicts."""
-        source = self.manifest.get("source")
-        return CaseSource.from_json(source) if source else None
-
-    @property
-    def arrays(self) -> RunArrays:
-        """The verdicts as arrays for evaluation, read once."""
-        return self.arrays_by(AS_THE_RUN_HAS_IT)
-
-    def arrays_by(self, rules: VerdictRules) -> RunArrays:
-        """The verdicts as arrays, as these rules count them; read once for each."""
-        if rules not in self._arrays:
-            scale = self.manifest.get("scale")
-            arrays = run_arrays(self.measured, tuple(scale) if scale else None, place=self.place, rules=rules)
-            self._arrays[rules] = replace(arrays, repeated=self.repeated)
-        return self._arrays[rules]
-
-    @cached_property
-    def learnt(self) -> LearntLabels:
-        """The labelled cases that the judge was compiled on."""
-        return LearntLabels.of(self, self.manifest.get("compiled_on"))
-
-    @property
-    def measured(self) -> Iterator[Judged]:
-        """The verdicts that count: without labels that the judge was compiled on, where there are others."""
-        return filter(self.learnt.counts, self)
-
-    def identity_by(self, rules: VerdictRules) -> dict[str, Any]:
-        """The identity with the rules that count: those that a user named, and of another tool's winners all."""
-        is_external = not self.path.is_dir() and bool(self.arrays_by(rules).labels)
-        return self.identity | identity_of_rules(rules, self.external.facts if is_external else None)
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """How the rows of another tool were read, where the rows do not say it themselves, and which labels do not
-        count."""
-        if not self.path.is_dir():
-            return self.external.facts.notices
-        return tuple(filter(None, [self.learnt.notice]))
-
-    def place(self, case_id: str) -> str:
-        """Where the verdict of a case is written: file and line."""
-        if self.path.is_dir():
-            file = RunFolder(self.path).verdicts
-            line = LastLines(file, "case_id").line_of(case_id)
-        else:
-            file, line = self.path, self.external.line_of(case_id)
-        return f"{file} line {line}" if line else str(file)
 
     @cached_property
     def coverage(self) -> Coverage:
@@ -157,8 +49,6 @@ class Run:
 
     def evaluate(self, **options: Any) -> Evaluation:
         """`dicast.evaluate` of this run."""
-        from .evaluations import evaluate
-
         return evaluate(self, **options)
 
     def to_dicts(self) -> list[dict[str, Any]]:
@@ -185,16 +75,6 @@ class Run:
 AnyRun = Run | str | Path
 
 
-def identity_of_rules(rules: VerdictRules, facts: RowFacts | None = None) -> dict[str, str]:
-    """The rules that the signature line names: those that a user gave, and of another tool's winners all.
-
-    Args:
-        facts: of the rows of another tool, where they name winners.
-    """
-    merge = {"merge": "sum"} if facts and facts.both_orders else {}
-    return {**merge, **({"unreadable": "out"} if facts else {}), **rules.named}
-
-
 def open_run(run: AnyRun, where: Mapping[str, str] | None = None) -> Run:
     """The run of a folder or file, or of some rows of a file, as in "verdicts.jsonl:judge=gpt-4o".
 
@@ -205,10 +85,7 @@ def open_run(run: AnyRun, where: Mapping[str, str] | None = None) -> Run:
     Raises:
         RunError: there is no such folder or file.
     """
-    if isinstance(run, Run):
-        return run
-    path, chosen = parse_run_name(str(path_of(run, "run")))
-    return Run(path, {**(where or {}), **chosen})
+    return run if isinstance(run, Run) else Run.named(run, where)
 
 
 def run_titles(runs: Sequence[Run]) -> list[str]:
@@ -229,24 +106,3 @@ def listed_runs(who: str, runs: Any) -> list[AnyRun]:
     if not isinstance(runs, Iterable):
         raise DeclarationError(f"{who}: {runs!r} is no run. Give runs, their folders, or .jsonl files of verdicts.")
     return list(runs)
-
-
-def check_where(runs: Sequence[Run]) -> None:
-    """Raises DeclarationError where rows are to be chosen of run folders, which have none to choose."""
-    if runs and runs[0].where and all(run.path.is_dir() for run in runs):
-        raise DeclarationError(
-            f"--where: {runs[0].path} is a run folder, of which every verdict counts. Leave --where out; it is for a "
-            ".jsonl file of another tool."
-        )
-
-
-def check_rows(run: Run) -> None:
-    """Raises RunError where no row of a file has the chosen values."""
-    if run.where and not run.arrays.cases:
-        raise RunError(run.external.no_row)
-
-
-def check_seed(seed: int | None) -> None:
-    """Raises DeclarationError for a seed that is neither None nor a whole number of at least 0."""
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
-        raise DeclarationError(f"seed: {seed!r} is not a whole number of at least 0. Give one.")

@@ -19,12 +19,14 @@ from ..judging import FittedJudge, Judge
 from ..optimizers.compile_folder import is_compilation
 from ..paths import path_of
 from .case_filters import ExcludedCases, default_refusals
-from .case_source import Cases, CaseSource, StoredRows, case_source, filtered_for
+from .case_source import CaseSource
 from .category_check import of_namable
+from .given_cases import Cases, case_source, filtered_for
 from .history_count import HistoryCount
 from .interrupts import delayed_interrupt
 from .judge_spec import BuiltJudge, JudgeSpec, judge_spec, same_judge
 from .label_count import LabelCount
+from .memory_rows import StoredRows
 from .preflight import (
     admit_models,
     as_budget,
@@ -39,7 +41,8 @@ from .preflight import (
 )
 from .progress import SILENT, Progress
 from .resume import check_cases, check_judge_part, identity_before, resume_notices
-from .run_results import Run, Status, check_seed
+from .run_checks import check_seed
+from .run_results import Run, Status
 from .seen_cases import SeenCases, fingerprints_of
 from .set_task import with_task
 

@@ -10,8 +10,9 @@ from dataclasses import replace
 from ..data.task_descriptions import DEFAULT_TASK
 from ..judging import Judge
 from ..judging.registry import PROGRAMS, is_judge_file
-from .case_source import CaseSource, StoredRows
+from .case_source import CaseSource
 from .judge_spec import BuiltJudge, JudgeSpec
+from .memory_rows import StoredRows
 
 
 def with_task(

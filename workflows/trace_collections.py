@@ -19,7 +19,8 @@ from ..judging import Judge
 from ..optimizers.compile_folder import is_compilation
 from ..paths import path_of, private_folder
 from .case_filters import ExcludedCases, default_refusals
-from .case_source import Cases, CaseSource, case_source, filtered_for
+from .case_source import CaseSource
+from .given_cases import Cases, case_source, filtered_for
 from .interrupts import delayed_interrupt
 from .judge_spec import JudgeSpec, judge_spec
 from .preflight import (
@@ -34,7 +35,7 @@ from .preflight import (
     workers_of,
 )
 from .progress import SILENT, Progress
-from .run_results import check_seed
+from .run_checks import check_seed
 from .set_task import with_task
 
 COUNTS, PAGE = "counts.json", "counts.md"

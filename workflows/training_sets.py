@@ -19,7 +19,9 @@ from ..distillation.training_set import CARD, PROPORTION, TrainingSet, build
 from ..errors import DataError, DeclarationError, RunError
 from ..paths import path_of
 from ..programs.reverse import Reverse
-from .case_source import ROWS, Cases, CaseSource, StoredRows, case_source
+from .case_source import ROWS, CaseSource
+from .given_cases import Cases, case_source
+from .memory_rows import StoredRows
 from .preflight import check_count, read_sample, stored
 from .progress import SILENT, Progress
 

@@ -11,7 +11,7 @@ from dicast.data import Case, Judged, Verdict, read_cases
 from dicast.data.rows import row_to_case
 from dicast.evaluation.external_verdicts import read_external_verdicts
 from dicast.evaluation.run_arrays import run_arrays
-from dicast.workflows.case_source import json_row
+from dicast.workflows.memory_rows import json_row
 
 PAIR: dict[str, Any] = {"query": "Say hello.", "response_a": "Hello.", "response_b": "Good day.", "label": "b"}
 COLUMNS: dict[str, Any] = {

@@ -1,6 +1,6 @@
 """The import graph of the package, read from its sources: modules, lines, rooms and the imports between them.
 
-python tests/support/import_graph.py [FOLDER]    prints the table of rooms and the imports that run upwards
+python tests/support/import_graph.py [FOLDER]    prints the table of rooms, upward imports and a circle
 """
 
 import ast
@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 # The floors of the house, the ground first: a room imports only rooms that come before it.
@@ -62,6 +63,14 @@ class ImportGraph:
             if room_of(target) in ROOMS and ROOMS.index(room_of(target)) > ROOMS.index(room_of(name))
         ]
 
+    def circle(self) -> list[str]:
+        """Modules of which each imports the one before it, the first of them twice; [] where there is no circle."""
+        try:
+            TopologicalSorter({name: targets - {name} for name, targets in self.imports.items()}).prepare()
+        except CycleError as error:
+            return list(error.args[1])
+        return []
+
     def single_importer(self) -> list[str]:
         """Modules that exactly one other module imports."""
         return [name for name, importers in self.importers.items() if len(importers) == 1]
@@ -100,6 +109,7 @@ def main() -> None:
         modules = sum(room_of(name) == room for name in graph.modules)
         print(f"{room or 'package face':14} {modules:4} modules {lines:7,} lines {100 * lines / total:5.1f} %")
     print("upward imports:", *(graph.upward() or ["none"]), sep="\n  ")
+    print("circle:", " < ".join(graph.circle()) or "none")
 
 
 if __name__ == "__main__":

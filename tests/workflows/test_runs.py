@@ -23,7 +23,7 @@ from dicast.errors import DataError, DeclarationError, RunError
 from dicast.judging import Panel
 from dicast.testing import MockServer
 from dicast.workflows import CaseSource, JudgeSpec, Progress, RunSpec, open_run
-from dicast.workflows.case_source import case_source
+from dicast.workflows.given_cases import case_source
 from dicast.workflows.judge_spec import judge_spec, same_judge
 
 OLD = Path(__file__).parent / "old_run"
