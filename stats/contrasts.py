@@ -9,7 +9,8 @@
                  the hypothesis imposed: Cameron, Gelbach & Miller 2008, Review of Economics and Statistics 90).
     Student's    of any other statistic: the jackknife that leaves out a group (Efron & Stein 1981) gives the error,
                  with Welch's degrees of freedom (1947) of the effective numbers of groups, n^2 / sum m^2 - 1 for groups
-                 of m cases.
+                 of m cases. `stats.jackknife` gives one variance about the value itself; here each group's part, about
+                 the mean of the left-out values, is kept, because a group with cases on both sides moves both figures.
 
 The errors take what groups with cases on both sides add to both. Intervals are the tests turned round: the difference
 more or less the 95 % quantile of the exchanged distances, times the error. `benchmarks/subgroups.py` simulates worlds

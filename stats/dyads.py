@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from .jackknife import LEAST
+from .jackknife import LEAST, jackknife_variance
 from .resampling import Estimate, interval_from_error
 
 Floats = NDArray[np.float64]
@@ -56,16 +56,8 @@ def estimate_of_dyads(
     shown = equal if equal < count - 1e-9 else None
     if math.isnan(value) or equal < LEAST:
         return Estimate(value, math.nan, math.nan, n, count, None, shown)
-    of_groups = _variance(value, statistic(total - parts), np.ones(count))
-    of_pairs = _variance(value, statistic(total - np.eye(size)), np.bincount(cells[apart], minlength=size))
+    of_groups = jackknife_variance(value, statistic(total - parts))
+    often = np.bincount(cells[apart], minlength=size)
+    of_pairs = jackknife_variance(value, statistic(total - np.eye(size)), often) if apart.any() else 0.0
     error = math.sqrt(max(of_groups - of_pairs, of_pairs)) if of_groups >= 0 else math.nan
     return interval_from_error(value, error, (n, count, equal), level, bounds)
-
-
-def _variance(value: float, without: Floats, often: NDArray[np.number]) -> float:
-    """The jackknife's variance of a statistic from its values without each; NaN where most are not defined."""
-    known = np.isfinite(without) & (often > 0)
-    used, total = float(often[known].sum()), float(often.sum())
-    if used < max(2, total / 2):
-        return math.nan if total else 0.0
-    return (used - 1) / used * float(often[known] @ (without[known] - value) ** 2) * total / used

@@ -5,7 +5,8 @@ classical formulas where all groups have one size:
 
     jackknife_error    of a statistic, from its values without each group in turn (Tukey 1958; for clusters: MacKinnon,
                        Nielsen & Webb 2023, J. Applied Econometrics 38, CV3). A large group is left out with all that
-                       it moves, so that the error does not shrink by the group's own pull on the estimate.
+                       it moves, so that the error does not shrink by the group's own pull on the estimate. A
+                       difference between parts of a sample needs what each group moves: `stats.contrasts`.
     effective_groups   n^2 / sum of squared sizes (Kish 1965, section 8.2): as many groups of equal size have a mean
                        whose variance over groups is the same. Student's quantile has one degree of freedom less; under
                        independence within groups this is Satterthwaite's (1946) number.
@@ -57,17 +58,22 @@ def variance_of_mean(residuals: Floats, codes: NDArray[np.intp], count: int) -> 
     return float((count - 1) / count * (moves @ moves))
 
 
-def jackknife_error(value: float, without: Floats, often: NDArray[np.int64] | None = None) -> float:
-    """The standard error of a statistic; NaN where it is defined without fewer than half of the groups.
+def jackknife_error(value: float, without: Floats, often: NDArray[np.number] | None = None) -> float:
+    """The standard error of a statistic: the root of `jackknife_variance`."""
+    return math.sqrt(jackknife_variance(value, without, often))
+
+
+def jackknife_variance(value: float, without: Floats, often: NDArray[np.number] | None = None) -> float:
+    """The variance of a statistic; NaN where it is defined without fewer than half of the groups.
 
     Args:
         value: of all cases.
         without: (kinds,) values without a group of each kind; not finite where the statistic is not defined.
-        often: (kinds,) how many groups are of the kind; None: one each.
+        often: (kinds,) how many groups are of the kind, 0 or more; None: one each.
     """
     weights = np.ones(len(without)) if often is None else often.astype(np.float64)
-    known = np.isfinite(without)
+    known = np.isfinite(without) & (weights > 0)
     count, used = float(weights.sum()), float(weights[known].sum())
     if used < max(2, count / 2):
         return math.nan
-    return math.sqrt((used - 1) / used * float(weights[known] @ (without[known] - value) ** 2) * count / used)
+    return (used - 1) / used * float(weights[known] @ (without[known] - value) ** 2) * count / used
