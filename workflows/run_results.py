@@ -8,9 +8,8 @@ from typing import Any, Literal
 
 from ..data import Usage
 from ..errors import DeclarationError
-from ..evaluation.results import Evaluation
+from . import evaluations
 from .coverage import Coverage
-from .evaluations import evaluate
 from .recorded_run import RecordedRun
 from .run_names import shown_name
 from .run_tables import flat_row
@@ -47,9 +46,7 @@ class Run(RecordedRun):
         """Do nothing, or raise RunError where no case is scored, or a smaller proportion than the minimum (0..1)."""
         self.coverage.require(minimum, str(self.path))
 
-    def evaluate(self, **options: Any) -> Evaluation:
-        """`dicast.evaluate` of this run."""
-        return evaluate(self, **options)
+    evaluate = evaluations.evaluate  # a method, with the run as its first argument
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The verdicts as dicts of JSON values, as in `verdicts.jsonl`."""

@@ -43,6 +43,7 @@ from .progress import SILENT, Progress
 from .resume import check_cases, check_judge_part, identity_before, resume_notices
 from .run_checks import check_seed
 from .run_results import Run, Status
+from .same_arguments import takes_arguments_of
 from .seen_cases import SeenCases, fingerprints_of
 from .set_task import with_task
 
@@ -239,14 +240,14 @@ def _check(
         check_cases(folder, changes, spec.cases, progress, skip_bad=skip_bad)
 
 
-async def run_async(judge: str | Path | Judge | JudgeSpec, cases: Cases, **options: Any) -> Run:
+@takes_arguments_of(run)
+async def run_async(*judge_and_cases: Any, **options: Any) -> Run:
     """`run` in a thread, for notebooks and servers; cancelling it keeps every verdict of a case in flight.
 
-    Args:
-        options: as of `run`.
+    The arguments are those of `run`.
     """
     stop = options.setdefault("stop", threading.Event())
-    work = asyncio.ensure_future(asyncio.to_thread(run, judge, cases, **options))
+    work = asyncio.ensure_future(asyncio.to_thread(run, *judge_and_cases, **options))
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError:

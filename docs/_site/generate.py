@@ -12,6 +12,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import is_dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -213,13 +214,19 @@ def python_pages() -> Iterator[tuple[str, str]]:
 def python_name(name: str, value: Any) -> str:
     """The section of a function, class or other name."""
     if inspect.isclass(value):
-        methods = [_method(member, value) for member in sorted(vars(value)) if not member.startswith("_")]
+        methods = [_method(member, value) for member in _members(value)]
         body = f"{signed(name, value)}{docstring(value.__doc__ or '')}\n\n{''.join(methods)}"
     elif callable(value) and not isinstance(value, ModuleType) and hasattr(value, "__name__"):
         body = f"{signed(name, value)}{docstring(value.__doc__ or '')}\n\n"
     else:
         body = f"A value of the type `{type(value).__name__}`. {escaped(first_paragraph(type(value)))}\n\n"
     return f"## {name}\n\n{body}"
+
+
+def _members(owner: type) -> list[str]:
+    """The public names of a class; of a dataclass also those of the dataclasses that it extends."""
+    bases = (base for base in owner.__mro__ if base is owner or is_dataclass(base))
+    return sorted({name for base in bases for name in vars(base) if not name.startswith("_")})
 
 
 def _method(name: str, owner: type) -> str:

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from inspect import iscoroutinefunction, signature
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ from dicast.engines.batch import read_verdicts
 from dicast.errors import DataError, DeclarationError, RunError
 from dicast.judging import Panel
 from dicast.testing import MockServer
-from dicast.workflows import CaseSource, JudgeSpec, Progress, RunSpec, open_run
+from dicast.workflows import CaseSource, JudgeSpec, Progress, Run, RunSpec, open_run
 from dicast.workflows.given_cases import case_source
 from dicast.workflows.judge_spec import judge_spec, same_judge
 
@@ -410,6 +411,12 @@ def test_an_async_run_is_awaited_and_a_cancelled_one_keeps_its_verdicts():
     assert 0 < len(begun) < len(ROWS)
     run = asyncio.run(dicast.run_async(Slow(lambda case: None), ROWS, out="out"))
     assert (run.status, sum(ids().values())) == ("complete", len(ROWS))
+
+
+def test_run_async_and_the_method_evaluate_show_their_arguments():
+    assert signature(dicast.run_async).parameters == signature(dicast.run).parameters
+    assert list(signature(Run.evaluate).parameters) == list(signature(dicast.evaluate).parameters)
+    assert iscoroutinefunction(dicast.run_async)
 
 
 def test_verdicts_without_a_folder_are_evaluated_too():
