@@ -18,7 +18,7 @@ from .stop_rule import Failure, StopRule
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-MAX_THREADS = 16  # for questions asked at once outside of a run
+MAX_THREADS = 16  # for the questions that a call outside of a run asks at once
 POLL_SECONDS = 0.2  # time until a stop reaches the cases that wait for a worker
 SILENCE_SECONDS = 60.0  # without a finished case until a notice says what is waited for
 
@@ -36,8 +36,12 @@ def concurrently(function: Callable[[Item], Result], items: Iterable[Item]) -> l
         return [function(item) for item in work]
     if helpers:
         return _shared(helpers, function, work)
-    with ThreadPoolExecutor(min(len(work), MAX_THREADS)) as pool:
-        return _shared(pool, function, work)
+    with ThreadPoolExecutor(MAX_THREADS) as pool:
+        outer = _helpers.set(pool)  # what these calls ask at once shares the threads
+        try:
+            return _shared(pool, function, work)
+        finally:
+            _helpers.reset(outer)
 
 
 def _shared(pool: ThreadPoolExecutor, function: Callable[[Item], Result], work: list[Item]) -> list[Result]:

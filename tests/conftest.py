@@ -1,8 +1,10 @@
 """What tests share: a scripted LM, an isolated store, and the public sets and models when they are there."""
 
 import importlib
+import itertools
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +22,8 @@ for _variable in ("DSPY_CACHEDIR", "DICAST_ANSWERS", "DICAST_HISTORY"):
     _folder = Path(os.environ.get("TMPDIR", "/tmp")) / f"dicast-tests-{os.getpid()}" / _variable.lower()
     if "dicast-tests-" in os.environ.get(_variable, "dicast-tests-"):
         os.environ[_variable] = str(_folder)
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job ignores Ctrl-C, which tests send
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 
 
@@ -34,18 +38,25 @@ def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dicast.engines.retries.FIRST_PAUSE", 0.001)
 
 
+@pytest.fixture(scope="session")
+def new_history(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], str]:
+    """Names folders that nobody has used; pytest's own numbering would list all earlier ones for each."""
+    base, number = tmp_path_factory.mktemp("histories"), itertools.count()
+    return lambda: str(base / str(next(number)))
+
+
 @pytest.fixture(scope="module", autouse=True)
-def empty_history_of_module(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The same for what the tests of a module share, whatever modules ran before in this process."""
+def empty_history_of_module(new_history: Callable[[], str]) -> Iterator[None]:
+    """What the tests of a module share starts on a new machine, whatever modules ran before in this process."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DICAST_HISTORY", str(tmp_path_factory.mktemp("history")))
+        patch.setenv("DICAST_HISTORY", new_history())
         yield
 
 
 @pytest.fixture(autouse=True)
-def empty_history(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def empty_history(new_history: Callable[[], str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test starts on a machine on which nothing was tested or checked before."""
-    monkeypatch.setenv("DICAST_HISTORY", str(tmp_path_factory.mktemp("history")))
+    monkeypatch.setenv("DICAST_HISTORY", new_history())
 
 
 @pytest.fixture

@@ -23,6 +23,8 @@ COMMANDS = list(
 )
 PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
+OUTCOMES = {"compile": (0, 1, 2), "check": (0, 1, 2, 3)}  # the mock server does not know that 2 is less than 7
+
 YAML = "name: tone\njudges: pairs\ninstructions: You judge replies of a support desk.\ncriteria: [polite, brief]\n"
 
 
@@ -33,6 +35,7 @@ def write(name, rows):
 @pytest.fixture
 def user(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DICAST_HOME", str(tmp_path / "home"))
     rows = [
         {"id": str(n), "query": f"README {n}", "response_a": "x", "response_b": "y", "label": "ab"[n % 2]}
         | {"category": ("chat", "code")[n % 3 == 0]}
@@ -57,22 +60,18 @@ def user(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_commands_run(user, command, capsys):
-    arguments = shlex.split(command)[1:]
+def test_the_commands_run(user, command, capsys, monkeypatch):
     with MockServer() as server:
+        arguments = shlex.split(re.sub(r"--lm \S+", f"--lm openai/readme@{server.url}", command))[1:]
+        # The README's default is the 1.5B model, which a new machine has not fetched: the demo runs that.
+        monkeypatch.setenv("DICAST_LM", f"openai/readme@{server.url}")
         if any(part.startswith("runs/") for part in arguments) and arguments[0] in ("evaluate", "report", "agreement"):
             for name in ("first", "fennec"):
-                judged = ["judge", "--cases", "pairs.jsonl", "--out", f"runs/{name}", "--limit", "6"]
-                assert run([*judged, "--lm", f"openai/readme@{server.url}"]) == 0
-        if arguments[0] in (
-            "judge",
-            "prepare",
-            "compile",
-            "experiment",
-        ):  # the README's default is the 1.5B model: the demo runs that
-            arguments += ["--lm", f"openai/readme@{server.url}"]
-        assert run(arguments) in ((0, 1, 2) if {"check", "compile", "--require"} & set(arguments) else (0,))
-    assert "Traceback" not in capsys.readouterr().err
+                assert run(["judge", "--cases", "pairs.jsonl", "--out", f"runs/{name}", "--limit", "6"]) == 0
+        assert run(arguments) in (OUTCOMES.get(arguments[0], (0,)) if "--require" not in arguments else (0, 1, 2))
+    output = capsys.readouterr()
+    assert "Traceback" not in output.err
+    assert "FAIL data" not in output.out
 
 
 @pytest.mark.parametrize("code", PYTHON)
