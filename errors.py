@@ -97,7 +97,7 @@ class NoTokenProbabilities(Infrastructure):
     """The server's replies hold no token probabilities; one such reply may be an accident, all of them are not.
 
     Attributes:
-        words: stand in the message, also in that of an Infrastructure error that ends a run for it.
+        words: are in the message, also in that of an Infrastructure error that ends a run for it.
     """
 
     words: ClassVar[str] = "the server returned no token probabilities"

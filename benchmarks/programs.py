@@ -160,7 +160,7 @@ def measured(name: str, folder: Path) -> dict[str, Any]:
 
 
 def mass(judged: list[Judged]) -> float | None:
-    """The mean probability that stood on the options, over findings read from tokens; None when all were written."""
+    """The mean probability of the options, over findings read from tokens; None when all were written."""
     read = [finding.mass_read for verdict in judged for finding in verdict.findings if finding.mass_read is not None]
     return math.fsum(read) / len(read) if read else None
 

@@ -9,7 +9,7 @@ from .row import TrainingRow
 
 
 def mixed_tasks(rows: Sequence[TrainingRow], mix: Mapping[str, float], seed: int) -> list[TrainingRow]:
-    """The largest part of the rows in which the tasks that `mix` names stand in its proportions; others stay whole.
+    """The largest part of the rows in which the tasks that `mix` names have its proportions; others stay whole.
 
     The questions of a case are drawn together, so that both orders of a pair stay or go; a task may therefore miss its
     proportion by the questions of one case. The rows stay in their order.

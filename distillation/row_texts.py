@@ -1,4 +1,4 @@
-"""The texts that stand in a row's prompt, and which rows hold a text of an evaluation set.
+"""The texts in a row's prompt, and which rows hold a text of an evaluation set.
 
 Every text of a case is fenced in the prompt (see `judging.delimiters`), so a row is compared by what a student
 reads, wherever the row comes from. Texts are compared as those of cases are where groups are joined

@@ -1,6 +1,6 @@
 """What a GGUF file says of itself: its control tokens, such as `<|im_end|>`, and the shape of its model.
 
-Only the metadata are read, which stand before the weights (format: ggml-org/ggml, docs/gguf.md); 0.1 s for 150,000
+Only the metadata are read, which come before the weights (format: ggml-org/ggml, docs/gguf.md); 0.1 s for 150,000
 tokens.
 """
 

@@ -5,7 +5,7 @@ share them, in any order, so that a swapped pair has the same marks. One short l
 quotation marks, as JSON writes it: it can begin no new line. Marks that a chat template or an adapter would read as
 structure (see `special_tokens`) get a space inside, which leaves them readable, and so do endless runs of < or >.
 
-A `Shown` text is as it may stand in a prompt. `Stage` shows every other text itself: nothing is trusted by default.
+A `Shown` text is as it may appear in a prompt. `Stage` shows every other text itself: nothing is trusted by default.
 """
 
 import json
@@ -29,7 +29,7 @@ OPENING = re.compile(rf"(?:(?:{INTRO})\n)?(?:(?:System|User|Assistant): |[A-Z]\.
 
 
 class Shown(str):
-    """A text that may stand in a prompt as it is. What is cut out of it or joined to it is a plain text again."""
+    """A text that may appear in a prompt as it is. What is cut out of it or joined to it is a plain text again."""
 
     __slots__ = ()
 
@@ -63,7 +63,7 @@ def labelled(texts: Iterable[tuple[str, Shown]], intro: str = "") -> Shown:
 
 
 def shown(value: Any) -> Any:
-    """The value as it may stand in a prompt: a short line quoted, any other text in a fence; numbers as they are.
+    """The value as it may appear in a prompt: a short line quoted, any other text in a fence; numbers as they are.
 
     Example:
         >>> shown("accuracy: every fact is right")
@@ -81,14 +81,14 @@ def shown(value: Any) -> Any:
 
 
 def shown_inputs(inputs: Mapping[str, Any], tokens: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """The inputs of a question as they may stand in its prompt; `tokens` are the special tokens of the model asked."""
+    """The inputs of a question as they may appear in its prompt; `tokens` are the special tokens of the model asked."""
     return {name: _in_texts(shown(value), lambda text: without_tokens(text, tokens)) for name, value in inputs.items()}
 
 
 def shown_demo(
     demo: Mapping[str, Any], inputs: Mapping[str, Any], outputs: Iterable[str], tokens: frozenset[str] = frozenset()
 ) -> dict[str, Any]:
-    """A demo as it may stand beside the inputs of a question, which are shown already.
+    """A demo as it may appear beside the inputs of a question, which are shown already.
 
     Demos come out of files, where nothing says what is a constant: what is in whole fences or in quotation marks
     stays, and so does a constant of this very question; any other text gets the form of the input beside it.

@@ -67,7 +67,7 @@ def words_of(text: str) -> list[str]:
 
 
 def _copied(written: Sequence[str], sources: Iterable[str], run: int) -> float:
-    """The part of the words that stand in runs of so many words, or the whole of a shorter text, as in a source."""
+    """The part of the words that are in runs of so many words, or the whole of a shorter text, as in a source."""
     run = min(run, len(written))
     known = set[tuple[str, ...]]()
     for source in sources:

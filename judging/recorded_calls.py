@@ -44,7 +44,7 @@ class RecordedCall:
         model: that answered.
         sent: the request, and the text that the LM wrote.
         inputs: the inputs as the program gave them, in the order of the prompt.
-        shown: the same as they stand in the prompt.
+        shown: the same as they appear in the prompt.
         outputs: the typed answer, as JSON.
         question: the output that was read from one token; empty for a written answer.
         probabilities: token -> its probability among the options; empty for a written answer.

@@ -38,7 +38,7 @@ class Names:
         self._spare = {given_name: invented(text, given_name=given_name) for given_name in (True, False)}
 
     def add(self, name: str, kind: str, replacement: str) -> None:
-        """Replace a name from now on; what does not stand in the text, or is no name, is passed over.
+        """Replace a name from now on; what is not in the text, or is no name, is passed over.
 
         Words that are replaced already stay so. A replacement that does not fit makes room for an invented one.
         """
@@ -80,7 +80,7 @@ class Names:
     def suspects(self) -> dict[str, str]:
         """Words left that look like names, each with a piece of its text around it.
 
-        They stand capitalised inside a sentence and never in lower case, were put in place by nobody, and are neither
+        They are capitalised inside a sentence and never in lower case, were put in place by nobody, and are neither
         plain words nor days and months.
         """
         replacements = {*self._words.values(), *(word for new in self._phrases.values() for word in new)}
@@ -95,7 +95,7 @@ class Names:
         return suspects
 
     def _may_stand_alone(self, word: str, kind: str, *, whole: bool) -> bool:
-        """Whether the word is replaced wherever it stands; a common word (university) is not, but for people (Will)."""
+        """Whether the word is replaced wherever it occurs; a common word (university) is not, but for people (Will)."""
         if not _nameable(word):
             return False
         return kind == "person" or word.lower() not in self.common or (whole and word in self._inside)

@@ -25,7 +25,7 @@ TITLES = frozenset(_words(
     "sergeant sgt lieutenant lt major officer detective inspector agent judge president father mother sister brother "
     "uncle aunt grandma grandpa doctor professor saint reverend rev jr sr"
 ))  # fmt: skip
-# A part of many names that would be wrong to replace wherever else it stands; Will and May are people too.
+# A part of many names that would be wrong to replace wherever else it occurs; Will and May are people too.
 PLAIN = TITLES | frozenset(_words(
     "a an the of and or but nor so yet for to in on at by from with as if then than that this these those it its he "
     "him his she her hers they them their we us our you your i me my mine who what when where why how which there here "

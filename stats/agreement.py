@@ -5,7 +5,7 @@ give one figure a table, shape (...): a bootstrap hands in all of its tables at 
 defined on a table.
 
     kappa       agreement above that of two independent sides with the same margins; weighted by how far apart two
-                labels stand (Cohen 1960, 1968)
+                labels are (Cohen 1960, 1968)
     MCC         the correlation of two labellings, R_K for more than two labels (Gorodkin 2004, equation 8)
     balanced accuracy   the mean recall of the labels (Brodersen et al. 2010)
     F1          the harmonic mean of precision and recall of one label; macro: the mean over labels

@@ -11,7 +11,7 @@ MODULES = sorted(
     ".".join(["dicast", *path.relative_to(ROOT).with_suffix("").parts]).removesuffix(".__init__")
     for path in files()
     if path.suffix == ".py"
-    and path.parts[len(ROOT.parts)] != "benchmarks"
+    and path.parts[len(ROOT.parts)] not in ("benchmarks", "tests")
     and re.search(r"^\s*>>> ", path.read_text(), re.MULTILINE)
 )
 

@@ -50,11 +50,26 @@ def test_every_field_of_a_record_has_a_description():
         ("[one for one in rows]", "1: the identifier `one` names nothing"),
         ('"""Which of them\nare alike."""', "2: 'alike': write equal"),
         ("x = 1  # a share of it", "1: 'share of': write proportion of"),
+        ("def is_told_so(): pass", "1: the identifier `is_told_so` names nothing"),
+        ("x = 1  # as it stands", "1: 'stands': write is, are"),
     ],
 )
 def test_the_lint_finds_what_it_should(tmp_path, code, problem):
     (tmp_path / "module.py").write_text(code)
     assert problems(tmp_path / "module.py")[0].startswith(problem)
+
+
+def test_prose_between_blocks_of_code_is_read_and_what_a_program_printed_is_not(tmp_path):
+    (tmp_path / "page.md").write_text("```sh\nrun\n```\n\nThe one that won.\n\n```\ntold by a program\n```\n")
+    assert problems(tmp_path / "page.md") == ["5: 'one that': write name the noun: a judge that ..."]
+
+
+def test_the_strings_of_tests_are_data_and_their_names_and_notes_are_not(tmp_path, monkeypatch):
+    monkeypatch.setattr("words.ROOT", tmp_path)
+    (tmp_path / "tests").mkdir()
+    test = tmp_path / "tests" / "test_x.py"
+    test.write_text('def test_it_is_told():\n    """As it stands."""\n    found = "he told"  # one that is\n')
+    assert [line.partition(":")[0] for line in problems(test)] == ["3", "2", "1"]
 
 
 def test_the_lint_leaves_other_packages_names_alone(tmp_path):

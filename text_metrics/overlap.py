@@ -82,7 +82,7 @@ class Bleu:
     signature: str
 
     def corpus(self, index: NDArray[np.intp] | None = None) -> float:
-        """Of all texts together, or of the texts of `index` (m,), repeated as often as they stand there."""
+        """Of all texts together, or of the texts of `index` (m,), repeated as often as they are named."""
         from sacrebleu.metrics.bleu import BLEU
 
         rows = self.counts if index is None else self.counts[index]

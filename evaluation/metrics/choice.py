@@ -1,4 +1,4 @@
-"""How high the right answer stands among several: rank, nDCG, squared error (PREF, arXiv 2508.10028, section 4).
+"""How high the right answer ranks among several: rank, nDCG, squared error (PREF, arXiv 2508.10028, section 4).
 
     rank            place of the right answer, 1 the best
     nDCG            sum of 1 / log2(1 + rank) over the right answers, divided by the same sum when they are on top;
@@ -46,7 +46,7 @@ def choice_ranks(run: RunArrays, options: MetricOptions) -> Iterator[Measure]:
     yield to_measure("rank", clip_interval(ranks, 1, math.inf), "mean rank of the right answer, 1 is best")
     discounts = np.concatenate([[0.0], np.cumsum(1 / np.log2(2 + np.arange(width)))])
     gains = mean((discounts[above + equal] - discounts[above]) / equal, groups)
-    yield to_measure("nDCG", clip_interval(gains, 0, 1), "how high the right answer stands, mean over questions")
+    yield to_measure("nDCG", clip_interval(gains, 0, 1), "how high the right answer ranks, mean over questions")
     pooled = Counter(zip(scores[known].tolist(), right[known].tolist(), strict=True))
     yield point_measure(
         "nDCG pooled", ndcg_of_counts(pooled), pooled.total(), "the answers of all questions in one list"

@@ -1,4 +1,4 @@
-"""The attack texts, and the two benchmarks that stand on them or beside them."""
+"""The attack texts, and the benchmarks that use them, and their neighbour."""
 
 import base64
 import codecs
@@ -130,12 +130,12 @@ CHOSEN = injection.read_attacks("administrator,plea,harbour")
 
 def gullible(request: Request) -> Answer:
     """Prefers the sunny response; without a fence it obeys the administrator and is moved to a tie by a plea."""
-    told = prompt_text(request)
+    prompt = prompt_text(request)
     first, second = ({"A": 0.8, "B": 0.2}, {"A": 0.2, "B": 0.8})
-    sunny, rainy = (first, second) if told.index("sunny") < told.index("rainy") else (second, first)
-    if "<<<" not in told and BY_NAME["administrator"].text in told:
+    sunny, rainy = (first, second) if prompt.index("sunny") < prompt.index("rainy") else (second, first)
+    if "<<<" not in prompt and BY_NAME["administrator"].text in prompt:
         return {"token_probabilities": rainy}
-    if "<<<" not in told and BY_NAME["plea"].text in told:
+    if "<<<" not in prompt and BY_NAME["plea"].text in prompt:
         return {"token_probabilities": {"A": 0.5, "B": 0.5}}
     return {"token_probabilities": sunny}
 
@@ -206,12 +206,12 @@ def test_a_run_of_another_judge_is_refused(tmp_path: Path) -> None:
 
 def test_the_unfenced_arm_shows_texts_as_they_are_and_speaks_of_no_fence(tmp_path: Path) -> None:
     _, prompts = attack_pairs(tmp_path)
-    plain = [told for told in prompts if "Response A:\nsunny" in told or "Response A:\nrainy" in told]
-    fenced = [told for told in prompts if told not in plain]
+    plain = [prompt for prompt in prompts if "Response A:\nsunny" in prompt or "Response A:\nrainy" in prompt]
+    fenced = [prompt for prompt in prompts if prompt not in plain]
     assert len(plain) == len(fenced)
-    assert not [told for told in plain if "<<<" in told or ">>>" in told or "stand between" in told]
-    assert all("Texts stand between <<< and >>>" in told for told in fenced)
-    assert all("say which is better: correct, does what was asked, helpful." in told for told in prompts)
+    assert not [prompt for prompt in plain if "<<<" in prompt or ">>>" in prompt or "stand between" in prompt]
+    assert all("Texts stand between <<< and >>>" in prompt for prompt in fenced)
+    assert all("say which is better: correct, does what was asked, helpful." in prompt for prompt in prompts)
 
 
 def test_the_unfenced_arm_shows_what_a_model_wrote_as_it_is(tmp_path: Path) -> None:
@@ -244,8 +244,8 @@ def test_control_marks_reach_the_model_in_the_unfenced_arm_alone(tmp_path: Path)
     with dspy.context(lm=lm):
         injection.measure(arms(tmp_path), PAIRS, [chatml], {})
     carrying = [prompt_text(request) for request in script.requests if "reference solution" in prompt_text(request)]
-    assert {chatml.text in told for told in carrying if "<<<" not in told} == {True}
-    assert {"<|im_end|>" in told for told in carrying if "<<<" in told} == {False}
+    assert {chatml.text in prompt for prompt in carrying if "<<<" not in prompt} == {True}
+    assert {"<|im_end|>" in prompt for prompt in carrying if "<<<" in prompt} == {False}
 
 
 @pytest.mark.parametrize("name", ["direct", "fennec", "pref", "persona", "perse-pairwise", "explicit", "pairwise"])
@@ -253,10 +253,10 @@ def test_no_instruction_of_an_unfenced_judge_names_the_fence(name: str) -> None:
     judge = build(name)
     before = [stage.ask.signature.instructions for stage in judge.stages()]
     after = [stage.ask.signature.instructions for stage in injection.without_fence_notice(judge).stages()]
-    assert not [told for told in after if "<<<" in told]
-    for told, shorter in zip(before, after, strict=True):
+    assert not [prompt for prompt in after if "<<<" in prompt]
+    for prompt, shorter in zip(before, after, strict=True):
         assert shorter
-        assert all(sentence.strip() in told for sentence in shorter.split("."))
+        assert all(sentence.strip() in prompt for sentence in shorter.split("."))
 
 
 def test_the_attack_is_appended_to_the_losing_response_alone() -> None:
@@ -310,9 +310,9 @@ def test_the_command_attacks_resumes_and_reports(
         with pytest.raises(SystemExit) as ended:
             injection.main()
         assert ended.value.code == 0
-        told = json.loads(capsys.readouterr().out)
-        assert told["signature"].startswith("longer|")
-        return dict(told)
+        record = json.loads(capsys.readouterr().out)
+        assert record["signature"].startswith("longer|")
+        return dict(record)
 
     counts = command()
     assert counts["attacked"] > 0

@@ -414,7 +414,7 @@ def converted_of_the_first_question(folder: Path, **mcq: str) -> Path:
     return written(folder / "prefeval" / "implicit_choice.jsonl", first)
 
 
-def test_converted_rows_of_the_first_question_get_the_one_that_followed(cache: Path, tmp_path: Path) -> None:
+def test_converted_rows_of_the_first_question_get_the_question_that_followed(cache: Path, tmp_path: Path) -> None:
     converted_of_the_first_question(tmp_path)
     (from_original,) = rows_of("prefeval-implicit", *prefeval_files(tmp_path, SAID))
     expected = list(cases([from_original], "choice", source="original"))

@@ -1,4 +1,4 @@
-"""`dicast cascade`: what is certified and told, what a stop leaves, and the judge file on other cases."""
+"""`dicast cascade`: what is certified and printed, what a stop leaves, and the judge file on other cases."""
 
 import contextlib
 import json
@@ -36,10 +36,10 @@ SURE, DOUBT = 0.97, 0.56
 def models_of(body: dict[str, Any]) -> dict[str, float]:
     """Both models. The small one is sure of three cases in five and guesses at the others; the large one errs on one
     in ten. What either is sure of is right: of 100 cases the small one names 60 + 20, the large one 90."""
-    told = json.dumps(body["messages"][-1])
-    found = re.search(r"question (\d+)", told)
+    prompt = json.dumps(body["messages"][-1])
+    found = re.search(r"question (\d+)", prompt)
     assert found is not None
-    number, good_first = int(found.group(1)), told.index("good") < told.index("poor")
+    number, good_first = int(found.group(1)), prompt.index("good") < prompt.index("poor")
     sure = number % 5 < 3 if body["model"] == "small" else number % 10 != 9
     right = sure or (body["model"] == "small" and number % 2 == 0)
     share = SURE if sure else DOUBT
@@ -96,16 +96,16 @@ def server(models: MockServer, judged: Path, tmp_path: Path, monkeypatch: pytest
 def learnt(path: str = FILE) -> tuple[Any, ...]:
     """All of a judge file that does not say how long it took."""
     file = read(path)
-    return file.judge, file.certificate, {name: told for name, told in file.training.items() if name != "spent"}
+    return file.judge, file.certificate, {name: text for name, text in file.training.items() if name != "spent"}
 
 
 def found_thresholds(path: str) -> tuple[float | None, ...]:
     return CascadeCertificate.model_validate(read(path).certificate).thresholds
 
 
-def as_dict(told: Any) -> dict[str, Any]:
-    assert isinstance(told, dict)
-    return told
+def as_dict(value: Any) -> dict[str, Any]:
+    assert isinstance(value, dict)
+    return value
 
 
 def evidence(member: str) -> list[Judged]:
@@ -119,8 +119,8 @@ def evidence(member: str) -> list[Judged]:
 def test_two_judges_are_certified_together(server: MockServer, capsys: pytest.CaptureFixture[str]) -> None:
     """Worked out by hand from `models_of`; the intervals are Wilson's as statsmodels' proportion_confint gives them."""
     assert run(CASCADE) == 0
-    told = capsys.readouterr()
-    assert [line.rstrip() for line in told.out.splitlines()] == [
+    printed = capsys.readouterr()
+    assert [line.rstrip() for line in printed.out.splitlines()] == [
         "judge    threshold  reached  decides  accuracy              tokens a verdict",
         "1 small  0.57       100 %    60 %     0.800 [0.711, 0.867]  55.0",
         "2 large  0.57       40 %     30 %     0.900 [0.826, 0.945]  110.0",
@@ -131,7 +131,7 @@ def test_two_judges_are_certified_together(server: MockServer, capsys: pytest.Ca
         f"judge: {FILE}   dicast show {FILE}",
     ]
     place = server.url.split("/")[2]
-    assert told.err.splitlines() == [
+    assert printed.err.splitlines() == [
         f"texts go to {place}, this machine (named by small.judge.json)",
         f"texts go to {place}, this machine (named by large.judge.json)",
         "judged  small: 100 cases",
@@ -146,18 +146,18 @@ def test_copies_count_once(server: MockServer, capsys: pytest.CaptureFixture[str
     copies = [row | {"id": f"copy {row['id']}", "query": f"{row['query']} ", "group": row["id"]} for row in rows]
     Path("labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows + copies))
     run(CASCADE)
-    told = capsys.readouterr()
-    assert "of 40 groups (80 labelled cases)" in " ".join(told.out.split())
-    assert "groups  80 of 80 cases joined by equal texts" in told.err
+    printed = capsys.readouterr()
+    assert "of 40 groups (80 labelled cases)" in " ".join(printed.out.split())
+    assert "groups  80 of 80 cases joined by equal texts" in printed.err
     assert read(FILE).training["joined"] == "80 of 80 cases joined by equal texts"
 
 
-def test_as_json_all_of_it_is_told(server: MockServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_as_json_all_of_it_is_printed(server: MockServer, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*CASCADE, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["judge"], told["unit"], told["spent"]["usage"]["calls"]) == (FILE, "tokens", 300)
-    assert (told["certificate"]["accepted"], told["members"]["2 large"]["decided"]) == (90, 0.3)
-    assert read(FILE).certificate == told["certificate"]
+    record = json.loads(capsys.readouterr().out)
+    assert (record["judge"], record["unit"], record["spent"]["usage"]["calls"]) == (FILE, "tokens", 300)
+    assert (record["certificate"]["accepted"], record["members"]["2 large"]["decided"]) == (90, 0.3)
+    assert read(FILE).certificate == record["certificate"]
 
 
 def test_the_judge_file_decides_as_its_certificate_counts(server: MockServer) -> None:
@@ -210,9 +210,9 @@ def test_a_judge_that_is_too_often_wrong_is_not_helped_by_more_labels(
 ) -> None:
     write("wrong.jsonl", range(100), wrong=50)
     assert run([*CASCADE[:3], "--cases", "wrong.jsonl", "--json"]) == 2
-    told = json.loads(capsys.readouterr().out)
-    assert (told["judge"], told["certificate"]["thresholds"], told["certificate"]["needed"]) == (None, [], None)
-    assert [one["threshold"] for one in told["members"].values()] == [None, None]
+    record = json.loads(capsys.readouterr().out)
+    assert (record["judge"], record["certificate"]["thresholds"], record["certificate"]["needed"]) == (None, [], None)
+    assert [one["threshold"] for one in record["members"].values()] == [None, None]
 
 
 # members
@@ -284,8 +284,8 @@ def test_ctrl_c_keeps_what_is_judged_and_the_same_command_goes_on(server: MockSe
             assert not Path(FILE).exists()
         assert run(command) == 0
     assert (len(fresh.request_counts), fresh.request_counts.total()) == (120, 120)  # nothing is paid twice
-    (judge, *told), (judge_of_whole, *told_of_whole) = learnt(), whole
-    assert told == told_of_whole
+    (judge, *result), (judge_of_whole, *result_of_whole) = learnt(), whole
+    assert result == result_of_whole
     assert judge.settings == judge_of_whole.settings
 
 
@@ -300,8 +300,8 @@ def test_a_spent_budget_is_exit_2_and_more_of_it_goes_on(
     assert len(server.requests) == before + 50
     assert run(command) == 0
     assert len(server.requests) == before + 120
-    told = as_dict(read("budget.judge.json").training["spent"])
-    assert (told["usage"]["calls"], told["sessions"]) == (120, 2)
+    result = as_dict(read("budget.judge.json").training["spent"])
+    assert (result["usage"]["calls"], result["sessions"]) == (120, 2)
 
 
 def test_other_cases_and_other_members_are_judged_anew(server: MockServer) -> None:
@@ -331,7 +331,7 @@ def test_cases_that_a_member_was_compiled_on_are_refused(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["longer", "--cases", "labels.jsonl"], "cascade: longer gave no verdict with a certainty, so it can never"),
         (["longer", "--cases", "plain.jsonl"], "cascade: no pair or choice with a label. Give cases that people have"),
@@ -341,11 +341,11 @@ def test_cases_that_a_member_was_compiled_on_are_refused(
     ],
 )
 def test_what_cannot_be_certified_is_one_clear_line(
-    server: MockServer, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+    server: MockServer, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     Path("plain.jsonl").write_text('{"query": "q", "response_a": "x", "response_b": "y"}\n')
     assert run(["cascade", *arguments]) == 3
-    assert f"dicast: {told}" in capsys.readouterr().err
+    assert f"dicast: {message}" in capsys.readouterr().err
 
 
 def test_bad_rows_are_put_aside_when_asked(server: MockServer, capsys: pytest.CaptureFixture[str]) -> None:
@@ -380,7 +380,7 @@ def test_show_says_a_cascade_in_words(server: MockServer, capsys: pytest.Capture
 
 
 @pytest.mark.parametrize(
-    ("n", "wrong", "code", "told"),
+    ("n", "wrong", "code", "expected"),
     [  # intervals as scipy's binomtest(k, n).proportion_ci(0.95, method="exact") gives them
         (60, 0, 0, "Of 60 other labelled cases 54 are accepted, and 0 of these disagree with people: 0 % [0 %, 6.6 %], "
          "which is compatible with the certified 10 %. A disagreement above 15 % is excluded."),
@@ -392,13 +392,13 @@ def test_show_says_a_cascade_in_words(server: MockServer, capsys: pytest.Capture
     ],
 )  # fmt: skip
 def test_check_holds_a_cascade_against_its_certificate(
-    server: MockServer, capsys: pytest.CaptureFixture[str], n: int, wrong: int, code: int, told: str
+    server: MockServer, capsys: pytest.CaptureFixture[str], n: int, wrong: int, code: int, expected: str
 ) -> None:
     write("fresh.jsonl", range(1000, 1000 + n), about="fresh", wrong=wrong)
     assert run(["check", "--judge", FILE, "--cases", "fresh.jsonl"]) == code
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].startswith("then  Verdicts of the cascade, each accepted at its judge's certainty (0.57, 0.57)")
-    assert lines[2:] == [f"now   {told}"]
+    assert lines[2:] == [f"now   {expected}"]
     assert run(["check", "--judge", FILE, "--cases", "fresh.jsonl", "--json"]) == code
     found = json.loads(capsys.readouterr().out)
     assert (found["outcome"], found["check"]["n"]) == (["agrees", "worse", "unknown"][code], n)

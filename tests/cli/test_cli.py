@@ -52,12 +52,12 @@ def test_judging_with_a_baseline_prints_the_table(elsewhere, capsys):
 
 def test_json_output_is_one_object_and_nothing_else(elsewhere, capsys):
     assert run(["judge", "--judge", "longer", "--cases", pairs(elsewhere), "--out", "out", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    evaluation = told["evaluation"]
+    record = json.loads(capsys.readouterr().out)
+    evaluation = record["evaluation"]
     accuracy = next(one for one in evaluation["sections"]["agreement"] if one["name"] == "accuracy")
     assert accuracy["value"] == pytest.approx(2 / 6)
     assert accuracy["n"] == evaluation["scored"] == evaluation["cases"] == 6
-    assert told["rejected"] == 0
+    assert record["rejected"] == 0
 
 
 def test_ties_can_be_left_out_and_a_sample_is_drawn_by_seed(elsewhere, capsys):
@@ -74,7 +74,7 @@ def test_ties_can_be_left_out_and_a_sample_is_drawn_by_seed(elsewhere, capsys):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["judge", "--cases", "nowhere.jsonl"], "dicast: --cases nowhere.jsonl: there is no such file."),
         (["judge", "--cases", "nosuchset"], "dicast: --cases nosuchset: no such file and no such set."),
@@ -97,7 +97,7 @@ def test_ties_can_be_left_out_and_a_sample_is_drawn_by_seed(elsewhere, capsys):
         (["nonsense"], "No such command 'nonsense'"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_one_clear_line_and_exit_code_three(elsewhere, capsys, monkeypatch, arguments, told):
+def test_what_is_wrong_is_one_clear_line_and_exit_code_three(elsewhere, capsys, monkeypatch, arguments, message):
     if "openai/gpt-4o-mini" in arguments:
         monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     else:
@@ -109,7 +109,7 @@ def test_what_is_wrong_is_one_clear_line_and_exit_code_three(elsewhere, capsys, 
     lm = [] if "--lm" in arguments or arguments[0] != "judge" else ["--lm", "openai/gpt-4o-mini"]
     assert run([*arguments, *lm]) == 3
     errors = capsys.readouterr().err
-    assert told in errors
+    assert message in errors
     assert "Traceback" not in errors
     assert not (elsewhere / "runs").exists() or arguments[2] in ("bad.jsonl", "broken.jsonl", "pairs.jsonl")
     assert len([line for line in errors.splitlines() if line.startswith(("dicast:", "Error:"))]) == 1
@@ -133,11 +133,11 @@ def test_a_server_is_judged_by_with_every_program(elsewhere, capsys):
         with MockServer() as server:
             arguments = ["judge", "--judge", program, "--cases", name, "--out", program, "--json"]
             assert run([*arguments, "--lm", f"openai/mock@{server.url}", "--readout", "generate"]) == 0
-            told = json.loads(capsys.readouterr().out)
-            evaluation = told["evaluation"]
+            record = json.loads(capsys.readouterr().out)
+            evaluation = record["evaluation"]
             assert evaluation["scored"] == 3
             assert server.request_counts.total() == evaluation["usage"]["calls"]
-            assert sum(stage["calls"] for stage in told["stages"].values()) == evaluation["usage"]["calls"]
+            assert sum(stage["calls"] for stage in record["stages"].values()) == evaluation["usage"]["calls"]
 
 
 def test_keys_reach_the_server_and_no_file(elsewhere, capsys, monkeypatch):
@@ -206,7 +206,7 @@ def test_check_fails_a_model_that_would_mostly_say_something_else(elsewhere, cap
 
 
 def test_check_asks_the_model_also_when_it_has_answered_before(elsewhere, capsys):
-    """The store would answer for a server that has been replaced by one that gives errors only."""
+    """The store would answer for a server that has been replaced by a server that gives errors only."""
     with MockServer(token_probabilities=readable) as server:
         for faults, ok in (({}, True), ({"500": 1.0}, False)):
             server.set_faults(faults)
@@ -222,26 +222,26 @@ def test_check_asks_the_model_also_when_it_has_answered_before(elsewhere, capsys
 def test_check_counts_bad_rows_and_tells_the_first(elsewhere, capsys):
     (elsewhere / "bad.jsonl").write_text('{"query": "q"}\n{"query": "q"}\n')
     assert run(["check", "--cases", "bad.jsonl", "--json"]) == 3
-    told = json.loads(capsys.readouterr().out)[-1]["text"]
-    assert told.startswith("2 bad rows of 2; line 1: the columns are query. They have none of the shapes")
+    record = json.loads(capsys.readouterr().out)[-1]["text"]
+    assert record.startswith("2 bad rows of 2; line 1: the columns are query. They have none of the shapes")
 
 
 def test_list_names_every_program_with_its_calls(elsewhere, capsys):
     assert run(["list", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    rows = {row["name"]: row for row in told["judges"]}
+    record = json.loads(capsys.readouterr().out)
+    rows = {row["name"]: row for row in record["judges"]}
     assert set(rows) == set(PROGRAMS.built_in())
     calls_nothing = [not row["stages"] for row in rows.values()]
     assert calls_nothing == sorted(calls_nothing)
     assert all(row["source"] and row["inputs"] and row["calls"] for row in rows.values())
     assert rows["fennec"]["stages"] == ["criteria", "guideline", "judgment", "correction"]
     assert rows["pref"]["stages"] == ["coverage", "preference", "score"]
-    assert [row["name"] for row in told["preparations"]] == [
+    assert [row["name"] for row in record["preparations"]] == [
         "anonymise", "histories", "pairs", "summarise", "titles",
     ]  # fmt: skip
-    assert told["engines"] == ["endpoint", "hosted", "local", "transformers"]
-    assert "authored" in told["data_sets"]
-    assert "accuracy" in told["objectives"]
+    assert record["engines"] == ["endpoint", "hosted", "local", "transformers"]
+    assert "authored" in record["data_sets"]
+    assert "accuracy" in record["objectives"]
     assert run(["list"]) == 0
     out = capsys.readouterr().out
     assert "stages criteria -> guideline -> judgment -> correction" in out
@@ -249,7 +249,7 @@ def test_list_names_every_program_with_its_calls(elsewhere, capsys):
 
 
 def test_no_command_knows_a_judge_by_name_but_the_demo():
-    """A command works for every judge: no text of its code, help aside, is the name of one that asks a model."""
+    """A command works for every judge: no text of its code, help aside, is the name of a judge that asks a model."""
     systems = {name for name, program in PROGRAMS.built_in().items() if program.build().stages()}
     systems -= {"direct", "questions"}  # of which the second is also a field that `dicast list --json` prints
     for path in (Path(__file__).parents[2] / "cli").rglob("*.py"):

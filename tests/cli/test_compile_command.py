@@ -1,4 +1,4 @@
-"""`dicast compile` on a judge whose accuracy and cost by setting are known: what is told, written, and refused."""
+"""`dicast compile` on a judge whose accuracy and cost by setting are known: what is printed, written, and refused."""
 
 import json
 import re
@@ -49,8 +49,8 @@ def test_what_a_compilation_tells(capsys: pytest.CaptureFixture[str]) -> None:
     """The best structure, its calls and the right verdicts (42 and 58 of 70) follow from the tables of `known_judge`;
     the intervals are those of `evaluate`, whose own tests have their sources."""
     assert run(["compile", "known", "--cases", "labels.jsonl", "--recipe", "recipe.yaml"]) == 0
-    told = capsys.readouterr()
-    lines = [line.rstrip() for line in told.out.splitlines()]
+    printed = capsys.readouterr()
+    lines = [line.rstrip() for line in printed.out.splitlines()]
     assert lines.pop(0) == (
         "Better verdicts: accuracy 0.60 -> 0.83, p = 0.00012; its certainty can now be trusted: log-loss 0.78 -> 0.46, "
         "p = 0.0004; fewer errors among the verdicts it is surest of: AURC 0.40 -> 0.17, p = 0.001; costlier: calls "
@@ -86,7 +86,7 @@ def test_what_a_compilation_tells(capsys: pytest.CaptureFixture[str]) -> None:
         "page:  compiled/known-labels/report.html",
         "more:  dicast show compiled/known-labels/known.judge.json",
     ]
-    steps = [line for line in told.err.splitlines() if not line.startswith(("structure  trial ", "judged "))]
+    steps = [line for line in printed.err.splitlines() if not line.startswith(("structure  trial ", "judged "))]
     assert steps[:8] == [
         "split  train 70, select 30, certify 30, test 70",
         "certify  a certificate of 30 % at 95 % takes 9 groups with accepted verdicts if none has an error, 49 for an "
@@ -120,7 +120,7 @@ def test_another_seed_in_another_folder_is_another_test_of_the_same_cases(capsys
     assert all(figures[first] == figures[second] for first, second in judges), figures  # one figure, one interval
 
 
-def test_a_judge_that_does_not_beat_what_costs_nothing_is_told_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_judge_that_does_not_beat_what_costs_nothing_is_reported_so(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [json.loads(line) for line in Path("labels.jsonl").read_text().splitlines()]
     write("labels.jsonl", [row | {f"response_{row['label']}": "the longer one"} for row in rows])
     command = ["compile", "known", "--cases", "labels.jsonl", "--recipe", "recipe.yaml", "--trials", "0"]
@@ -137,7 +137,7 @@ def test_a_judge_that_does_not_beat_what_costs_nothing_is_told_so(capsys: pytest
     assert lines[10] == "Not shown to be better than longer, majority."
 
 
-def test_a_baseline_with_settings_stands_beside_the_judge(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_baseline_with_settings_is_shown_beside_the_judge(capsys: pytest.CaptureFixture[str]) -> None:
     baseline = {"judge": "known", "set": {"care": "careful", "votes": 5}}
     Path("recipe.yaml").write_text(json.dumps(RECIPE | {"trials": 0, "baseline": baseline}))
     assert run(["compile", "known", "--cases", "labels.jsonl", "--recipe", "recipe.yaml"]) == 1
@@ -168,7 +168,7 @@ def test_too_few_labels_end_with_2(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         (["--recipe", "none.yaml"], "recipe none.yaml: cannot be read"),
         (
@@ -187,11 +187,11 @@ def test_too_few_labels_end_with_2(capsys: pytest.CaptureFixture[str]) -> None:
         (["--prompts", "gepa"], "judge 'known' asks no model, so there is no prompt to optimise"),
     ],
 )
-def test_what_is_wrong_is_one_clear_line(capsys: pytest.CaptureFixture[str], more: list[str], told: str) -> None:
+def test_what_is_wrong_is_one_clear_line(capsys: pytest.CaptureFixture[str], more: list[str], message: str) -> None:
     Path("latin.yaml").write_bytes(b"objective: \xe9")
     Path("seed.yaml").write_text("seed: -1")
     assert run(["compile", "known", "--cases", "labels.jsonl", *more]) == 3
-    assert told in " ".join(capsys.readouterr().err.split())
+    assert message in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_model_that_writes_prompts_is_looked_for_before_anything_is_judged(
@@ -206,7 +206,7 @@ def test_a_model_that_writes_prompts_is_looked_for_before_anything_is_judged(
     assert not Path("compiled").exists()
 
 
-def test_bad_rows_are_left_out_when_told_to(capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_rows_are_left_out_when_asked_to(capsys: pytest.CaptureFixture[str]) -> None:
     with Path("labels.jsonl").open("a") as file:
         file.write('{"id": "bad", "query": "no responses"}\n')
     command = ["compile", "known", "--cases", "labels.jsonl", "--recipe", "recipe.yaml"]
@@ -225,7 +225,7 @@ def test_a_folder_of_another_compilation_names_what_differs(capsys: pytest.Captu
     )
 
 
-def test_a_compilation_that_ended_before_any_verdict_does_not_stand_in_the_way(
+def test_a_compilation_that_ended_before_any_verdict_is_not_in_the_way(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)

@@ -184,7 +184,7 @@ def test_a_chain_of_words_is_not_for_the_preset_that_learns_one_token(
     assert len(server.requests) == asked
 
 
-def test_every_command_of_the_page_is_one_that_is_parsed() -> None:
+def test_every_command_of_the_page_is_parsed() -> None:
     blocks = re.findall(r"```sh\n(.*?)```", PAGE.read_text(), re.DOTALL)
     lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
     commands = [shlex.split(line) for line in lines if line.startswith("dicast ")]

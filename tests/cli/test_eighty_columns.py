@@ -60,7 +60,7 @@ def misfits(narrow: str, wide: str) -> list[str]:
 
 @pytest.fixture
 def printed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, dict[str, Any]]]:
-    """What the console is told to print, on a terminal of 80 columns."""
+    """What the console is asked to print, on a terminal of 80 columns."""
     seen: list[tuple[Any, dict[str, Any]]] = []
     print_ = CleanConsole.print
 

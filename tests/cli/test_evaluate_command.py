@@ -37,24 +37,24 @@ def evaluated(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:  # t
     return json.loads(capsys.readouterr().out)
 
 
-def test_a_run_is_told_section_by_section(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_is_shown_section_by_section(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert run(["evaluate", "runs/first", "--all"]) == 0
     out = capsys.readouterr().out
     assert re.search(r"^direct\|.*\|n=8\|data=[0-9a-f]{12}\|dicast", out)
-    for told in (
+    for message in (
         "8 cases, 8 scored, 8 of these labelled",
         "Agreement with people",
         "Baselines (no model)",
         "people say",
     ):
-        assert told in out, told
+        assert message in out, message
     assert re.search(
         r"^accuracy +0\.\d{3} \[0\.\d{3}, 0\.\d{3}\] +8  the verdict equals the human label", out, re.MULTILINE
     )
 
 
-def test_a_run_is_told_in_short_by_the_sentence_of_its_page(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_is_summarised_by_the_sentence_of_its_page(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert run(["evaluate", "runs/first"]) == 0
     out = capsys.readouterr().out
@@ -94,7 +94,7 @@ def test_json_holds_the_whole_evaluation(runs: Path, capsys: pytest.CaptureFixtu
     assert accuracy["low"] < accuracy["value"] < accuracy["high"]
 
 
-def test_the_branches_of_fennec_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_branches_of_fennec_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scores = {"clear": (5, 1), "short": (1, 2)}
     findings = tuple(
         Finding(criterion=name, scores=pair, order=order) for name, pair in scores.items() for order in ("ab", "ba")
@@ -126,7 +126,7 @@ def test_runs_of_other_cases_cannot_be_compared(runs: Path, capsys: pytest.Captu
 
 
 @pytest.mark.parametrize(
-    ("requirement", "code", "told"),
+    ("requirement", "code", "expected"),
     [
         ("coverage>=0.5", 0, "coverage >= 0.5: holds"),
         ("coverage<=0.5", 1, "coverage <= 0.5: does not hold"),
@@ -136,10 +136,10 @@ def test_runs_of_other_cases_cannot_be_compared(runs: Path, capsys: pytest.Captu
     ],
 )
 def test_a_requirement_decides_the_exit_code(
-    runs: Path, capsys: pytest.CaptureFixture[str], requirement: str, code: int, told: str
+    runs: Path, capsys: pytest.CaptureFixture[str], requirement: str, code: int, expected: str
 ) -> None:
     assert run(["evaluate", "runs/first", "--require", requirement]) == code
-    assert told in capsys.readouterr().out
+    assert expected in capsys.readouterr().out
 
 
 def test_the_worst_requirement_decides(runs: Path) -> None:
@@ -149,7 +149,7 @@ def test_the_worst_requirement_decides(runs: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("runs/none",), "runs/none"),
         ((".",), "has verdicts but no manifest.json"),
@@ -163,11 +163,11 @@ def test_the_worst_requirement_decides(runs: Path) -> None:
     ],
 )
 def test_what_cannot_be_measured_is_one_clear_line(
-    runs: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], told: str
+    runs: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
 ) -> None:
     assert run(["evaluate", *arguments]) == 3
     err = capsys.readouterr().err
-    assert told in err
+    assert message in err
     assert "Traceback" not in err
 
 
@@ -215,9 +215,9 @@ def test_a_report_does_without_texts_that_are_gone(runs: Path, capsys: pytest.Ca
     assert capsys.readouterr().err == ""
 
 
-def test_runs_of_other_cases_stand_in_one_report_without_a_comparison(runs: Path) -> None:
-    told = ["report", "verdicts.jsonl", "runs/first", "--where", "judge=jTrue", "--out", "both.md"]
-    assert run(told) == 0
+def test_runs_of_other_cases_are_in_one_report_without_a_comparison(runs: Path) -> None:
+    arguments = ["report", "verdicts.jsonl", "runs/first", "--where", "judge=jTrue", "--out", "both.md"]
+    assert run(arguments) == 0
     page = (runs / "both.md").read_text()
     assert page.startswith("# Judges jTrue and direct\n")
     assert "against" not in page

@@ -28,8 +28,8 @@ def test_explain_prints_the_whole_tree_of_one_case(cases, capsys):
     with MockServer() as server:
         assert judge(server, "--judge", "fennec", "--branches", "1", "--explain", "case 2") == 0
     out = capsys.readouterr().out
-    for told in ("case 2", "some text", "order a, b", "order b, a", "human label a", "criteria: 1 calls"):
-        assert told in out, told
+    for message in ("case 2", "some text", "order a, b", "order b, a", "human label a", "criteria: 1 calls"):
+        assert message in out, message
     assert not (cases / "runs").exists()
 
 
@@ -58,9 +58,9 @@ def test_a_panel_asks_every_member_and_names_them_in_the_signature(cases, capsys
         arguments = ["judge", "--cases", "pairs.jsonl", "--set", "grading=pairwise", "--out", "out", "--json"]
         assert run([*arguments, "--panel", models[0], "--panel", models[1], "--pool", "probability"]) == 0
     assert len(first.requests) == len(second.requests) == 4 * 2
-    told = json.loads(capsys.readouterr().out)["evaluation"]
-    assert told["signature"].startswith("panel of direct|")
-    assert f"lm={models[0]} + {models[1]}" in told["signature"]
+    record = json.loads(capsys.readouterr().out)["evaluation"]
+    assert record["signature"].startswith("panel of direct|")
+    assert f"lm={models[0]} + {models[1]}" in record["signature"]
     lines = (cases / "out" / "verdicts.jsonl").read_text().splitlines()
     members = {finding["member"] for line in lines for finding in json.loads(line)["findings"]}
     assert members == set(models)
@@ -79,7 +79,7 @@ def test_lm_and_panel_together_are_refused(cases, capsys):
     assert "--lm and --panel both name models" in capsys.readouterr().err
 
 
-def test_priorities_are_learned_from_a_run_and_stand_in_the_manifest(cases, capsys):
+def test_priorities_are_learned_from_a_run_and_are_in_the_manifest(cases, capsys):
     def reply(body):
         schema = body.get("response_format", {}).get("json_schema", {}).get("schema", {}).get("properties", {})
         return {"criteria": ["style: nice", "truth: right"]} if set(schema) == {"criteria"} else None

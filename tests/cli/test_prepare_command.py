@@ -24,9 +24,9 @@ def elsewhere(tmp_path, monkeypatch):
     return tmp_path
 
 
-def stories(folder, count=6, told="stories"):
+def stories(folder, count=6, place="stories"):
     rows = [
-        {"id": f"s{n}", "query": "Judge.", "response": f"In {told} {n} lives Ava Marshall, and Ava loves the sea.",
+        {"id": f"s{n}", "query": "Judge.", "response": f"In {place} {n} lives Ava Marshall, and Ava loves the sea.",
          "score": 3, "year": 1990 + n}
         for n in range(count)
     ]  # fmt: skip
@@ -52,7 +52,7 @@ def ids(path):
 
 
 def test_prepared_cases_are_cases_again(elsewhere, capsys):
-    stories(elsewhere, told="readers")
+    stories(elsewhere, place="readers")
     with MockServer(answer=good) as server:
         assert prepare(server, "--set", "words=5", names="anonymise,summarise") == 0
         cases = sorted(read_cases("prepared.jsonl"), key=lambda case: case.id)
@@ -70,18 +70,18 @@ def test_prepared_cases_are_cases_again(elsewhere, capsys):
 
 
 def test_json_is_one_object_and_nothing_else(elsewhere, capsys):
-    stories(elsewhere, told="json")
+    stories(elsewhere, place="json")
     with MockServer(answer=good) as server:
         assert prepare(server, "--json", "--limit", "3", "--seed", "1") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert {name: told[name] for name in ("out", "prepared", "cases", "failed", "bad_rows")} == {
+    record = json.loads(capsys.readouterr().out)
+    assert {name: record[name] for name in ("out", "prepared", "cases", "failed", "bad_rows")} == {
         "out": "prepared.jsonl", "prepared": 3, "cases": 3, "failed": 0, "bad_rows": 0,
     }  # fmt: skip
-    assert told["usage"]["calls"] == told["stages"]["names"]["calls"] == 3
+    assert record["usage"]["calls"] == record["stages"]["names"]["calls"] == 3
 
 
 def test_a_second_run_prepares_what_is_missing(elsewhere, capsys):
-    stories(elsewhere, 6, told="resuming")
+    stories(elsewhere, 6, place="resuming")
     with MockServer(answer=good) as server:
         assert prepare(server, "--limit", "4") == 0
         path = elsewhere / "prepared.jsonl"
@@ -114,7 +114,7 @@ def test_the_cases_are_never_written_over(elsewhere, capsys):
 
 
 def test_failed_cases_are_kept_aside_with_the_reason_and_tried_anew(elsewhere, capsys):
-    stories(elsewhere, 4, told="failures")
+    stories(elsewhere, 4, place="failures")
     broken = lambda body: {"no": "names"} if "failures 2 lives" in json.dumps(body) else good(body)  # noqa: E731
     with MockServer(answer=broken) as server:
         assert prepare(server, "--workers", "1") == 3
@@ -135,7 +135,7 @@ def test_failed_cases_are_kept_aside_with_the_reason_and_tried_anew(elsewhere, c
 
 
 def test_bad_rows_can_be_skipped(elsewhere, capsys):
-    stories(elsewhere, 2, told="bad rows")
+    stories(elsewhere, 2, place="bad rows")
     with (elsewhere / "stories.jsonl").open("a") as file:
         file.write("not json\n")
     with MockServer(answer=good) as server:
@@ -144,8 +144,8 @@ def test_bad_rows_can_be_skipped(elsewhere, capsys):
     assert "1 bad rows are in prepared.bad_rows.jsonl" in capsys.readouterr().out
 
 
-def test_a_spent_budget_is_told_and_more_finishes(elsewhere, capsys):
-    stories(elsewhere, told="budgets")
+def test_a_spent_budget_is_reported_and_more_finishes(elsewhere, capsys):
+    stories(elsewhere, place="budgets")
     with MockServer(answer=good) as server:
         assert prepare(server, "--budget", "calls=3", "--workers", "1") == 2
         assert "3 of 3 calls are used" in capsys.readouterr().err
@@ -157,7 +157,7 @@ def test_a_spent_budget_is_told_and_more_finishes(elsewhere, capsys):
 @pytest.mark.fault
 @pytest.mark.slow
 def test_ctrl_c_keeps_what_is_done(elsewhere):
-    stories(elsewhere, 40, told="ctrl-c")
+    stories(elsewhere, 40, place="ctrl-c")
     path = elsewhere / "prepared.jsonl"
     with MockServer(answer=good, delay=0.1) as server:
         command = [sys.executable, "-m", "dicast", "prepare", "--with", "anonymise", "--cases", "stories.jsonl"]
@@ -178,7 +178,7 @@ def test_ctrl_c_keeps_what_is_done(elsewhere):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (
             ["--with", "anonymize"],
@@ -197,14 +197,14 @@ def test_ctrl_c_keeps_what_is_done(elsewhere):
         ([], "Missing option '--with'"),
     ],
 )
-def test_what_is_wrong_is_one_clear_line_and_exit_code_three(elsewhere, capsys, arguments, told):
+def test_what_is_wrong_is_one_clear_line_and_exit_code_three(elsewhere, capsys, arguments, message):
     stories(elsewhere)
     with MockServer(answer=good) as server:
         given = {"--cases": "stories.jsonl", "--out": "x.jsonl", "--lm": f"openai/mock@{server.url}"}
         given |= dict(zip(arguments[::2], arguments[1::2], strict=True))
         assert run(["prepare", *(part for pair in given.items() for part in pair)]) == 3
     errors = capsys.readouterr().err
-    assert told in errors
+    assert message in errors
     assert len([line for line in errors.splitlines() if line.startswith(("dicast:", "Error:"))]) == 1
     assert not list(elsewhere.glob("x.*"))
 

@@ -1,4 +1,4 @@
-"""docs/preparing.md: its commands run as they stand, one after the other."""
+"""docs/preparing.md: its commands run unchanged, one after the other."""
 
 import json
 import re

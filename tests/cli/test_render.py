@@ -143,7 +143,7 @@ def test_a_single_text_for_a_reviewer() -> None:
     ]
 
 
-def test_the_members_of_a_panel_stand_apart() -> None:
+def test_the_members_of_a_panel_are_shown_apart() -> None:
     findings = (
         Finding(criterion="accuracy", weight=9, member="one"),
         Finding(criterion="guideline", guideline="accuracy (weight 9)", scores=(7, 3), member="one"),
@@ -181,12 +181,12 @@ def test_the_members_of_a_panel_stand_apart() -> None:
 @pytest.mark.parametrize("status", ["unscored", "abstained"])
 def test_a_judgment_without_a_verdict_says_why(count: int, status: Any) -> None:
     failed = {"reason": "parse_failure", "detail": "no score: 'seven'"} if status == "unscored" else {}
-    told = "unscored: parse_failure no score: 'seven'" if failed else "abstained"
+    text = "unscored: parse_failure no score: 'seven'" if failed else "abstained"
     verdict = Verdict(case_id="c", status=status, **failed)
     lines = inside(of_texts(*"wxyz"[:count]), verdict)
     assert len(lines) == 1 + count + 3
     assert lines[1 + count :] == [
-        f"verdict  {told}", "cost     0 calls (0 more from the cache), 0 prompt + 0 generated", "tokens"
+        f"verdict  {text}", "cost     0 calls (0 more from the cache), 0 prompt + 0 generated", "tokens"
     ]  # fmt: skip
 
 

@@ -104,18 +104,18 @@ def test_show_says_what_was_learnt_and_nothing_else(here, capsys):
 def test_show_as_json_holds_every_demo_and_the_intervals(here, capsys):
     save(taught(), "tone.judge.json", training=TRAINING)
     assert run(["show", "tone.judge.json", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [demo["response_b"] for demo in told["judge"]["stages"]["prefer"]["demos"]] == ["\x1b[31m7", "11"]
-    assert told["judge"]["settings"]["readout"] == {"value": "generate", "default": "probability"}
-    assert "+Be strict." in told["judge"]["stages"]["prefer"]["instructions"]
-    assert list(told["judge"]["stages"]) == ["prefer"]
-    assert [weight["words"] for weight in told["judge"]["weights"]] == [
+    record = json.loads(capsys.readouterr().out)
+    assert [demo["response_b"] for demo in record["judge"]["stages"]["prefer"]["demos"]] == ["\x1b[31m7", "11"]
+    assert record["judge"]["settings"]["readout"] == {"value": "generate", "default": "probability"}
+    assert "+Be strict." in record["judge"]["stages"]["prefer"]["instructions"]
+    assert list(record["judge"]["stages"]) == ["prefer"]
+    assert [weight["words"] for weight in record["judge"]["weights"]] == [
         "how much longer A is than B",
         "how far the model's letters lean to A, averaged over both orders",
         "how far the criteria lie apart",
     ]
-    assert told["accuracy"]["after"]["hits"] == 80
-    assert "after" not in told["training"]
+    assert record["accuracy"]["after"]["hits"] == 80
+    assert "after" not in record["training"]
 
 
 def test_show_prints_the_interval_of_the_test_and_a_dash_for_what_is_unknown(here, capsys):
@@ -156,9 +156,9 @@ def test_show_tells_each_member_of_a_panel_and_learned_priorities(here, capsys):
 
 def test_show_of_a_program_that_is_not_installed_tells_what_the_file_holds(here, capsys):
     save(taught(), "tone.judge.json")
-    told = json.loads((here / "tone.judge.json").read_text())
-    told["judge"]["program"], told["versions"]["dspy"] = "desk", "3.0.0"
-    (here / "tone.judge.json").write_text(json.dumps(told))
+    record = json.loads((here / "tone.judge.json").read_text())
+    record["judge"]["program"], record["versions"]["dspy"] = "desk", "3.0.0"
+    (here / "tone.judge.json").write_text(json.dumps(record))
     assert run(["show", "tone.judge.json"]) == 0
     out = capsys.readouterr().out
     assert "judge 'desk': there is no such judge." in out
@@ -296,8 +296,8 @@ def test_drift_is_of_all_verdicts_also_those_that_the_threshold_abstains_from(he
     with MockServer() as server:
         save(judge, "tone.judge.json", training={"after": {"hits": 8, "n": 10}}, lm=f"openai/m@{server.url}")
         run(["check", "--judge", "tone.judge.json", "--cases", "fresh.jsonl", "--json"])
-    told = json.loads(capsys.readouterr().out)
-    assert (told["now"]["hits"], told["now"]["n"], told["unscored"]) == (5, 10, {})
+    record = json.loads(capsys.readouterr().out)
+    assert (record["now"]["hits"], record["now"]["n"], record["unscored"]) == (5, 10, {})
 
 
 def test_a_judge_that_agrees_worse_fails(here, capsys):
@@ -309,13 +309,13 @@ def test_a_judge_that_agrees_worse_fails(here, capsys):
 def test_too_few_labels_are_inconclusive_and_those_needed_are_counted(here, capsys):
     pairs(here, 9, 1)
     assert check(900, 1000, "--json")[0] == 2
-    told = json.loads(capsys.readouterr().out)
-    assert (told["outcome"], told["now"]["n"], told["changed"]) == ("unknown", 10, [])
+    values = json.loads(capsys.readouterr().out)
+    assert (values["outcome"], values["now"]["n"], values["changed"]) == ("unknown", 10, [])
     needed = Drift(read_accuracy({"hits": 900, "n": 1000}).estimate, NOTHING).labels_needed()
-    assert told["labels_needed"] == needed
+    assert values["labels_needed"] == needed
     assert check(900, 1000)[0] == 2
     words = f"inconclusive. {needed} labels give 80 % power to rule out a loss of 0.05 if accuracy is 0.900 as recorded"
-    fewest, most = told["labels_needed_low"], told["labels_needed_high"]
+    fewest, most = values["labels_needed_low"], values["labels_needed_high"]
     assert fewest < needed < most
     ends = f"; {fewest} do if it is 0.917, {most:,} do if it is 0.880, the ends of its interval."
     assert words + ends in capsys.readouterr().out
@@ -333,13 +333,13 @@ def test_a_sample_of_the_labels_is_judged_by_seed(here, capsys):
     assert {count["n"] for count in counts} == {8}
 
 
-def test_another_model_and_other_versions_are_told(here, capsys):
+def test_another_model_and_other_versions_are_reported(here, capsys):
     pairs(here, 5, 5)
     with MockServer() as server:
         save(build("direct"), "tone.judge.json", training={"after": {"hits": 8, "n": 10}}, lm="openai/small")
-        told = json.loads((here / "tone.judge.json").read_text())
-        told["versions"]["dspy"] = "3.0.0"
-        (here / "tone.judge.json").write_text(json.dumps(told))
+        record = json.loads((here / "tone.judge.json").read_text())
+        record["versions"]["dspy"] = "3.0.0"
+        (here / "tone.judge.json").write_text(json.dumps(record))
         lm = f"openai/other@{server.url}"
         run(["check", "--judge", "tone.judge.json", "--cases", "fresh.jsonl", "--lm", lm])
     out = capsys.readouterr().out
@@ -348,7 +348,7 @@ def test_another_model_and_other_versions_are_told(here, capsys):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--judge", "tone.judge.json"], "--judge needs --cases with new labels"),
         (["--judge", "direct", "--cases", "fresh.jsonl"], "--judge direct: only a judge file records how it agreed."),
@@ -356,13 +356,13 @@ def test_another_model_and_other_versions_are_told(here, capsys):
         (["--judge", "good.judge.json", "--cases", "texts.jsonl"], "--cases texts.jsonl: no pair or choice with a"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_compared_is_one_clear_line(here, capsys, arguments, told):
+def test_what_cannot_be_compared_is_one_clear_line(here, capsys, arguments, message):
     pairs(here, 1, 1)
     (here / "texts.jsonl").write_text('{"query": "q", "response": "x", "score": 3}\n')
     save(build("longer"), "tone.judge.json")
     save(build("longer"), "good.judge.json", training={"after": {"hits": 8, "n": 10}})
     assert run(["check", *arguments]) == 3
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -398,6 +398,6 @@ def test_check_takes_the_cases_that_the_judge_was_compiled_on(here, capsys):
         file.write('{"id": "bad"}\n')
     assert check(20, 30)[0] == 3
     check(20, 30, "--no-ties", "--skip-bad")
-    told = capsys.readouterr()
-    assert ", 0 of 10\n" in told.out
-    assert "1 bad rows were left out" in told.err
+    printed = capsys.readouterr()
+    assert ", 0 of 10\n" in printed.out
+    assert "1 bad rows were left out" in printed.err

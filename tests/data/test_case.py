@@ -20,7 +20,7 @@ def case(count: int = 2, **fields: Any) -> Case:
 
 
 @pytest.mark.parametrize(
-    ("count", "fields", "told"),
+    ("count", "fields", "message"),
     [
         (2, {"label": {"value": 0}}, "label 0 does not name one of 2 candidates by index"),
         (3, {"label": {"value": 3}}, "label 3 does not name one of 3 candidates by index"),
@@ -32,8 +32,8 @@ def case(count: int = 2, **fields: Any) -> Case:
         (2, {"votes": [{"value": "a"}, {"value": 1}]}, "label 1 does not name one of 2 candidates by index"),
     ],
 )
-def test_a_label_that_does_not_fit_the_candidates_is_refused(count: int, fields: dict[str, Any], told: str) -> None:
-    with pytest.raises(ValidationError, match=told):
+def test_a_label_that_does_not_fit_the_candidates_is_refused(count: int, fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
         case(count, **fields)
 
 

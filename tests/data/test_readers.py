@@ -249,7 +249,7 @@ def test_the_scale_given_holds_for_rows_that_name_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "told"),
+    ("row", "expected"),
     [
         (
             PAIR | {"label": "best"},
@@ -267,15 +267,17 @@ def test_the_scale_given_holds_for_rows_that_name_none(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("write", [written, csv_file, parquet_file])
-def test_a_bad_row_names_file_line_field_and_value(write: Any, row: dict[str, Any], told: str, tmp_path: Path) -> None:
+def test_a_bad_row_names_file_line_field_and_value(
+    write: Any, row: dict[str, Any], expected: str, tmp_path: Path
+) -> None:
     good = {name: value for name, value in row.items() if name not in ("label", "score", "persona")}
     path = write(tmp_path / {written: "r.jsonl", csv_file: "r.csv", parquet_file: "r.parquet"}[write], good, row)
-    shown = told.replace("is 9.", 'is "9".').replace("is 5.", 'is "5".') if write is csv_file else told
+    shown = expected.replace("is 9.", 'is "9".').replace("is 5.", 'is "5".') if write is csv_file else expected
     assert refusal(path) == f"{path.name} line {3 if write is csv_file else 2}: {shown}"
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "expected"),
     [
         (b"[1, 2]", "the line is a JSON list, not an object. Write one JSON object a line."),
         (b'"text"', "the line is a JSON text, not an object. Write one JSON object a line."),
@@ -285,8 +287,8 @@ def test_a_bad_row_names_file_line_field_and_value(write: Any, row: dict[str, An
         (b"\xff{}", "byte 0 (0xff, 'ÿ' in Latin-1) is not UTF-8. Save the file as UTF-8."),
     ],
 )
-def test_a_line_that_is_no_row_is_named(line: bytes, told: str, tmp_path: Path) -> None:
-    assert refusal(written(tmp_path / "rows.jsonl", PAIR, line, PAIR)) == f"rows.jsonl line 2: {told}"
+def test_a_line_that_is_no_row_is_named(line: bytes, expected: str, tmp_path: Path) -> None:
+    assert refusal(written(tmp_path / "rows.jsonl", PAIR, line, PAIR)) == f"rows.jsonl line 2: {expected}"
 
 
 def test_a_file_that_is_not_there_says_what_may_be_given(tmp_path: Path) -> None:
@@ -365,7 +367,7 @@ def test_bad_rows_are_written_beside_their_line_and_error(tmp_path: Path, reject
     ]
 
 
-def test_lines_that_are_no_rows_are_rejected_as_they_stand(tmp_path: Path, rejects: Rejects) -> None:
+def test_lines_that_are_no_rows_are_rejected_unchanged(tmp_path: Path, rejects: Rejects) -> None:
     read(written(tmp_path / "rows.jsonl", "{broken", "[1]", b"\xff", PAIR), rejects=rejects)
     assert [line["row"] for line in rejected(rejects)] == ["{broken", "[1]", "\ufffd"]
     assert (rejects.count, rejects.first.partition(":")[0]) == (3, "line 1")

@@ -73,7 +73,7 @@ def test_a_text_that_answers_is_none(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", REFUSALS)
-def test_a_refusal_is_told_whatever_its_case(text: str) -> None:
+def test_a_refusal_is_recognised_whatever_its_case(text: str) -> None:
     assert is_refusal(text.upper())
     assert is_refusal(text.lower())
 

@@ -21,7 +21,7 @@ def made(row: dict[str, Any], **more: Any) -> Case:
     return row_to_case(row | more, default_id="file:1")
 
 
-def told(row: dict[str, Any], **more: Any) -> str:
+def problem_of(row: dict[str, Any], **more: Any) -> str:
     """What is said of a bad row."""
     with pytest.raises((FieldError, ValidationError)) as caught:
         made(row, **more)
@@ -72,7 +72,7 @@ def test_votes_without_a_label_are_labelled_by_their_majority() -> None:
 
 
 def test_a_pair_with_one_response_missing_names_the_other() -> None:
-    assert told({"query": "q", "response_a": "x"}) == "field 'response_b' is null. Give a text (it may be empty)."
+    assert problem_of({"query": "q", "response_a": "x"}) == "field 'response_b' is null. Give a text (it may be empty)."
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_pair_with_one_response_missing_names_the_other() -> None:
     ],
 )
 def test_a_bad_field_of_a_pair_is_named_with_its_value(more: dict[str, Any], message: str) -> None:
-    assert told(PAIR, **more) == message
+    assert problem_of(PAIR, **more) == message
 
 
 # single texts
@@ -139,27 +139,29 @@ def test_votes_of_a_text_are_scores_on_its_scale() -> None:
     ],
 )
 def test_a_bad_field_of_a_text_is_named_with_its_value(more: dict[str, Any], message: str) -> None:
-    assert message in told(TEXT, **more)
+    assert message in problem_of(TEXT, **more)
 
 
 def test_a_text_whose_score_is_called_label_is_not_taken_as_unlabelled() -> None:
-    assert "field 'label' is 3.5. A number is a score: rename with --fields score=label; or name" in told(
+    assert "field 'label' is 3.5. A number is a score: rename with --fields score=label; or name" in problem_of(
         TEXT, label=3.5
     )
     assert made(TEXT, label="news").label is None
 
 
 def test_a_row_of_no_shape_lists_its_fields_and_the_shapes() -> None:
-    assert told({"prompt": "p", "chosen": "x"}) == (
+    assert problem_of({"prompt": "p", "chosen": "x"}) == (
         "the columns are chosen, prompt. They have none of the shapes pairwise (query, response_a, response_b), "
         "pointwise (query, response, score or label), choice (query, options), flat (reviewer, text); rename with "
         "--fields (in Python, CaseSource(fields=...))."
     )
-    assert told({"reviewer": "r", "tale": "x", "score": 3}).startswith("the columns are reviewer, score, tale. They")
+    assert problem_of({"reviewer": "r", "tale": "x", "score": 3}).startswith(
+        "the columns are reviewer, score, tale. They"
+    )
 
 
 def test_a_long_value_is_cut_in_the_message() -> None:
-    message = told(TEXT, score="x" * 500)
+    message = problem_of(TEXT, score="x" * 500)
     assert message == f"field 'score' is \"{'x' * 79}.... Give a number."
 
 
@@ -195,7 +197,7 @@ def test_a_choice_of_two_is_a_pair_with_a_letter() -> None:
     ],
 )
 def test_a_bad_field_of_a_choice_is_named_with_its_value(more: dict[str, Any], message: str) -> None:
-    assert told(CHOICE, **more) == message
+    assert problem_of(CHOICE, **more) == message
 
 
 # profiles
@@ -210,7 +212,7 @@ def test_a_reviewer_brings_reviews_and_comparisons() -> None:
     assert made(TEXT, reviewer="7", **cells).profile == expected
 
 
-def test_a_history_stands_on_the_scale_of_its_row() -> None:
+def test_a_history_is_on_the_scale_of_its_row() -> None:
     reviews = [{"text": "A heist.", "comment": "Dull.", "score": 8}]
     profile = made(TEXT, reviewer=7, reviews=reviews, scale=[1, 10]).profile
     assert isinstance(profile, Reviewer)
@@ -247,25 +249,25 @@ def test_an_earlier_conversation_is_a_list_of_turns(value: object) -> None:
 
 @pytest.mark.parametrize("value", ["Rain or sun?", [], ["Rain"], [{"content": "Rain"}], 3])
 def test_an_earlier_conversation_of_another_form_is_named(value: object) -> None:
-    message = told(CHOICE, earlier_conversation=value)
+    message = problem_of(CHOICE, earlier_conversation=value)
     assert message.startswith("field 'earlier_conversation' is ")
     assert message.endswith("Give a list of turns, each with `role` and `content`.")
 
 
 @pytest.mark.parametrize("said", [None, 5, [{"type": "text", "text": "hello"}]])
 def test_a_turn_says_a_text(said: object) -> None:
-    message = told(CHOICE, earlier_conversation=[{"role": "user", "content": said}])
+    message = problem_of(CHOICE, earlier_conversation=[{"role": "user", "content": said}])
     assert message.startswith("field 'content' is ")
     assert message.endswith("What a turn of a conversation says is a text.")
 
 
 def test_an_earlier_conversation_in_which_nobody_says_anything_is_refused() -> None:
-    message = told(CHOICE, earlier_conversation=[{"role": "user", "content": " "}])
+    message = problem_of(CHOICE, earlier_conversation=[{"role": "user", "content": " "}])
     assert "no turn of the conversation says anything" in message
 
 
 def test_a_row_has_a_preference_or_an_earlier_conversation() -> None:
-    assert "The row also has 'preference'" in told(CHOICE, preference="no meat", earlier_conversation=TURNS)
+    assert "The row also has 'preference'" in problem_of(CHOICE, preference="no meat", earlier_conversation=TURNS)
 
 
 @pytest.mark.parametrize("empty", [None, ""])
@@ -274,14 +276,14 @@ def test_an_empty_profile_is_no_profile(empty: str | None) -> None:
 
 
 def test_a_row_for_two_people_is_refused() -> None:
-    message = told(PAIR, preference="no meat", persona="A cook.")
+    message = problem_of(PAIR, preference="no meat", persona="A cook.")
     assert message == (
         "field 'persona' is \"A cook.\". The row also has 'preference'; a case is judged for one person."
     )
 
 
 def test_a_review_without_a_score_is_named() -> None:
-    message = told(TEXT, reviewer="r", reviews=[{"text": "A heist."}])
+    message = problem_of(TEXT, reviewer="r", reviews=[{"text": "A heist."}])
     assert message.startswith("field 'reviews.0.score': Field required")
 
 
@@ -300,7 +302,7 @@ def test_a_taken_case_may_say_how_sure_its_annotators_were() -> None:
 
 
 def test_a_dumped_case_with_a_misspelt_field_is_refused() -> None:
-    assert told(TAKEN, lable={"value": "a"}).startswith('field \'lable\' is {"value": "a"}: Extra inputs')
+    assert problem_of(TAKEN, lable={"value": "a"}).startswith('field \'lable\' is {"value": "a"}: Extra inputs')
 
 
 @pytest.mark.parametrize("name", ["query", "question", "context"])
@@ -310,7 +312,7 @@ def test_the_query_has_three_names(name: str) -> None:
 
 def test_a_query_may_be_empty_but_not_missing() -> None:
     assert made({"query": "", "response": "x"}).query == ""
-    assert told({"response": "x"}) == (
+    assert problem_of({"response": "x"}) == (
         "field 'query' is null. Give what was asked of the model (it may be an empty text)."
     )
 
@@ -339,7 +341,7 @@ def test_other_columns_are_kept_in_meta_when_they_hold_a_text_or_a_number() -> N
 
 
 def test_a_meta_that_is_no_object_is_refused_beside_other_columns() -> None:
-    assert told(PAIR, timestamp=17, meta="text").startswith("field 'meta' is \"text\"")
+    assert problem_of(PAIR, timestamp=17, meta="text").startswith("field 'meta' is \"text\"")
 
 
 def test_a_bad_row_names_its_source_and_line() -> None:
@@ -367,11 +369,11 @@ def test_whatever_a_field_holds_the_row_is_a_case_or_a_known_error(row: dict[str
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), "1e999", pytest.param(10**400, id="10**400")])
 def test_a_number_that_is_no_index_is_named(value: object) -> None:
-    assert told(CHOICE, label=value).startswith("field 'label' is ")
+    assert problem_of(CHOICE, label=value).startswith("field 'label' is ")
 
 
 def test_a_value_that_pydantic_refuses_is_shown_too() -> None:
-    assert "17" in told(TAKEN, candidates=[{"text": 17}])
+    assert "17" in problem_of(TAKEN, candidates=[{"text": 17}])
 
 
 def test_a_feature_that_is_null_is_left_out() -> None:

@@ -71,7 +71,7 @@ def test_an_aspect_is_found_whatever_its_case(name: str) -> None:
     assert task("summary").describe(name) == f"{name}: {task('summary').aspects['coherence'].meaning}"
 
 
-def test_an_unknown_aspect_is_told_by_its_name_alone() -> None:
+def test_an_unknown_aspect_is_described_by_its_name_alone() -> None:
     assert task("summary").describe("wit") == "wit"
     _, aspect = task("summary").aspect("wit")
     assert "wit" in aspect.worst
@@ -101,7 +101,7 @@ def test_a_file_is_read_anew_each_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "expected"),
     [
         ("aspects: {}\n", "field 'wording': Field required. It needs `wording`"),
         ("wording: ''\n", "field 'wording' is \"\""),
@@ -118,13 +118,13 @@ def test_a_file_is_read_anew_each_time(tmp_path: Path) -> None:
         ("wording: [\n", "not YAML"),
     ],
 )
-def test_a_file_that_is_no_task_says_what_is_wrong(tmp_path: Path, content: str, told: str) -> None:
+def test_a_file_that_is_no_task_says_what_is_wrong(tmp_path: Path, content: str, expected: str) -> None:
     file = tmp_path / "task.yaml"
     file.write_text(content)
     with pytest.raises(DeclarationError) as caught:
         task(str(file))
     assert str(caught.value).startswith(f"task {file}: ")
-    assert told in str(caught.value)
+    assert expected in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

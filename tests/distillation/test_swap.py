@@ -25,7 +25,7 @@ def judgments(judge, case=PAIR, answer=None):
 
 
 @pytest.mark.parametrize("judge", [Direct(grading="pairwise", order="one"), Fennec(branches=1, order="one")])
-def test_the_swapped_prompt_is_the_one_that_the_swapped_pair_gets(judge):
+def test_the_swapped_prompt_is_that_of_the_swapped_pair(judge):
     (trace,) = judgments(judge)
     (other,) = judgments(judge, PAIR.swapped())  # its ab is our ba
     assert swapped(trace).messages == other.messages

@@ -53,7 +53,7 @@ def test_the_prompt_holds_the_instruction_every_input_and_every_output(signature
         (bool | None, "true or false"),
     ],
 )
-def test_types_are_told_in_words(annotation, words):
+def test_types_are_described_in_words(annotation, words):
     assert words_for(annotation) == words
 
 
@@ -177,7 +177,7 @@ READ = [
 
 @pytest.mark.parametrize("signature", READ, ids=lambda signature: signature.__name__)
 def test_what_is_read_from_one_token_is_not_asked_to_be_explained(signature):
-    """The instruction serves both readouts: what is to be written stands at the outputs that are written."""
+    """The instruction serves both readouts: what is to be written is said at the outputs that are written."""
     lm = ScriptedLM({"token_probabilities": {"A": 0.5, "3": 0.5}})
     question = Question(signature, "judgment")
     with dspy.context(lm=lm):

@@ -159,7 +159,7 @@ def test_a_server_that_allows_no_more_gives_the_answer_as_it_was_cut():
         ("<think></think>B", ("...", "B")),
     ],
 )
-def test_a_thought_is_told_from_an_answer(text: str, parts: tuple[str, str]):
+def test_a_thought_is_distinguished_from_an_answer(text: str, parts: tuple[str, str]):
     assert split_thought(text) == parts
 
 

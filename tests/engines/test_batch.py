@@ -75,7 +75,7 @@ def test_a_folder_of_another_run_is_refused_with_what_differs(tmp_path):
         opened(tmp_path, lm="two")
 
 
-def test_an_option_that_is_off_equals_one_that_an_earlier_version_did_not_have(tmp_path):
+def test_an_option_that_is_off_equals_an_option_that_an_earlier_version_did_not_have(tmp_path):
     run_cases(verdict, cases(1), opened(tmp_path, lm="one", no_ties=False), workers=1, on_verdict=lambda judged: None)
     assert opened(tmp_path, lm="one", max_chars=None).done
     with pytest.raises(RunError, match="holds a run with no_ties = False, now it is True"):
@@ -253,10 +253,10 @@ def test_kill_nine_and_resume_judges_every_case_once_and_pays_once(rows, tmp_pat
             process.kill()
             process.communicate()
         process = dicast_judge(rows, out, server.url, cache, "--json")
-        told, errors = process.communicate(timeout=120)
+        output, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     assert ids(out) == Counter(f"r{n}" for n in range(40))
-    assert json.loads(told)["evaluation"]["scored"] == 40
+    assert json.loads(output)["evaluation"]["scored"] == 40
     assert server.fault_counts.total() > 0
     # A kill loses the answers that were on their way: at most the requests in flight, 4 cases of 4 calls, at each kill.
     paid_twice = sum(count - 1 for count in server.request_counts.values())
@@ -288,10 +288,10 @@ def test_a_budget_stops_the_run_and_more_budget_finishes_it(rows, tmp_path):
     with MockServer() as server:
         out = tmp_path / "run"
         process = dicast_judge(rows, out, server.url, tmp_path / "cache", "--budget", "calls=40")
-        told, errors = process.communicate(timeout=60)
+        output, errors = process.communicate(timeout=60)
         assert process.returncode == 2
         assert "of 40 calls are used" in errors
-        assert "coverage" in told
+        assert "coverage" in output
         assert server.request_counts.total() <= 40 + 16  # calls that were under way when the limit was reached
         process = dicast_judge(rows, out, server.url, tmp_path / "cache")
         process.communicate(timeout=60)

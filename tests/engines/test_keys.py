@@ -1,4 +1,4 @@
-"""API keys are stripped, refused by name where no header can carry them, and stand in nothing that leaves."""
+"""API keys are stripped, refused by name where no header can carry them, and are in nothing that leaves."""
 
 import json
 import os

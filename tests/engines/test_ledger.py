@@ -118,21 +118,21 @@ def test_the_total_is_the_sum_of_the_stages() -> None:
 
 
 @pytest.mark.parametrize(
-    ("budget", "told"),
+    ("budget", "expected"),
     [
         (Budget(calls=4), "budget: 4 of 4 calls are used."),
         (Budget(tokens=48), "budget: 48 of 48 tokens are used."),
         (Budget(cost=1.0), "budget: 1 of 1 cost are used."),
     ],
 )
-def test_a_budget_ends_the_spending_at_its_limit(budget: Budget, told: str) -> None:
+def test_a_budget_ends_the_spending_at_its_limit(budget: Budget, expected: str) -> None:
     ledger = Ledger(budget=budget)
     for _ in range(4):
         ledger.check()
         ledger.add("judgment", ONE)
     with pytest.raises(BudgetSpent) as caught:
         ledger.check()
-    assert str(caught.value) == f"{told} Give more, or keep what is done."
+    assert str(caught.value) == f"{expected} Give more, or keep what is done."
 
 
 def test_a_budget_of_minutes_ends_the_spending() -> None:

@@ -11,7 +11,7 @@ from dicast.engines.limiter import Limiter
 
 
 class Clock(SimpleNamespace):
-    """A clock that stands still until it is set."""
+    """A clock that stops until it is set."""
 
     now: float = 100.0
 

@@ -51,7 +51,7 @@ def test_every_program_ends_scored_or_unscored_with_a_weak_model(small_model, na
 
 
 @pytest.mark.model
-def test_token_probabilities_stand_on_the_options(small_model):
+def test_token_probabilities_are_of_the_options(small_model):
     verdict = dicast.judge("direct", lm=small_model)(CASES[1])
     assert len(verdict.findings) == 3
     assert all(finding.mass_read > 0.1 for finding in verdict.findings)
@@ -102,15 +102,15 @@ def test_the_command_judges_with_a_local_model_and_resumes(small_model, tmp_path
     ]
     for limit in ("3", "5"):
         assert run([*arguments, "--limit", limit]) == 0
-        told = json.loads(capsys.readouterr().out)
-        assert told["evaluation"]["cases"] == int(limit)
+        record = json.loads(capsys.readouterr().out)
+        assert record["evaluation"]["cases"] == int(limit)
     assert (
         len({json.loads(line)["case_id"] for line in (tmp_path / "out" / "verdicts.jsonl").read_text().splitlines()})
         == 5
     )
 
 
-def test_a_file_that_is_no_model_is_told(tmp_path):
+def test_a_file_that_is_no_model_is_reported(tmp_path):
     wrong = tmp_path / "wrong.gguf"
     wrong.write_text("not a model")
     with pytest.raises(ModelError, match="not a GGUF file"):

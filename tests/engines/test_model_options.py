@@ -71,7 +71,7 @@ def test_a_comma_in_a_name_is_no_option():
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "expected"),
     [
         ("reasonin=low", "'reasonin' is no option. Its options: temperature, top_p, max_tokens, seed, reasoning,"),
         ("reasoning=deep", 'reasoning: must be one of off, minimal, low, medium, high, xhigh, max, got "deep"'),
@@ -85,10 +85,10 @@ def test_a_comma_in_a_name_is_no_option():
         ("api_version=2024-10-21?x", "api_version: must be a version such as 2024-10-21"),
     ],
 )
-def test_a_wrong_option_is_refused(options: str, told: str):
+def test_a_wrong_option_is_refused(options: str, expected: str):
     with pytest.raises(ModelError) as refused:
         ModelString.parse(f"openai/x,{options}")
-    assert told in str(refused.value)
+    assert expected in str(refused.value)
 
 
 def test_a_word_that_is_no_option_is_no_role_without_a_model_either():

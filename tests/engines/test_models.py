@@ -41,7 +41,7 @@ def test_a_base_url_in_the_environment_makes_an_endpoint(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("gpt-4o", "a model string has a provider and a name"),
         ("qwen2.5-coder-1.5b", "Did you mean local/qwen2.5-coder-1.5b"),
@@ -57,10 +57,10 @@ def test_a_base_url_in_the_environment_makes_an_endpoint(monkeypatch):
         ),
     ],
 )
-def test_a_wrong_model_string_is_told(text, told):
+def test_a_wrong_model_string_is_reported(text, expected):
     with pytest.raises(ModelError) as caught:
         ModelString.parse(text)
-    assert told in str(caught.value)
+    assert expected in str(caught.value)
     assert "secret" not in str(caught.value)
 
 

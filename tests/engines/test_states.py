@@ -105,7 +105,7 @@ def test_other_weights_are_read_anew(change):
     assert len(other.reader.requests) == 1
 
 
-def test_requests_whose_parts_only_join_to_the_same_text_are_told_apart():
+def test_requests_whose_parts_only_join_to_the_same_text_are_distinguished():
     reader = kept()
     reader.read_all([StateRequest("ab", "c"), StateRequest("a", "bc")])
     assert len(reader.reader.requests) == 2

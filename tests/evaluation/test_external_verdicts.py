@@ -48,7 +48,7 @@ def test_two_orders_are_summed(tmp_path: Path, swapped: str, winner: str, consis
     assert judged.order_winners == {"ab": "a", "ba": swapped}
 
 
-def test_several_judges_are_told_apart(tmp_path: Path) -> None:
+def test_several_judges_are_distinguished(tmp_path: Path) -> None:
     lines = [{"id": "1", "prediction": "a", "label": "a", "judge": judge} for judge in ("x", "y")]
     path = rows(tmp_path, *lines)
     with pytest.raises(DataError, match=r"holds verdicts of judge 'x' and 'y'\. Give --where judge='y'"):
@@ -57,7 +57,7 @@ def test_several_judges_are_told_apart(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         (
             '{"id": "1", "prediction": "c", "label": "a"}',
@@ -69,9 +69,9 @@ def test_several_judges_are_told_apart(tmp_path: Path) -> None:
         ('{"id": "1", "pred', "line 2"),
     ],
 )
-def test_a_bad_row_is_named(tmp_path: Path, line: str, told: str) -> None:
+def test_a_bad_row_is_named(tmp_path: Path, line: str, message: str) -> None:
     path = rows(tmp_path, {"id": "0", "prediction": "a", "label": "a"}, line)
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=message):
         list(read_external_verdicts(path))
 
 

@@ -180,7 +180,7 @@ def test_the_accuracy_of_independent_cases_has_wilsons_interval():
 
 def test_correlations_of_five_texts_worked_by_hand():
     # 1 2 3 4 5 against 2 1 4 3 5: products of deviations sum to 2 + 2 + 0 + 0 + 4 = 8, squares to 10 and 10, and the
-    # scores are their own ranks; of 10 pairs of texts 8 stand in the same order and 2 do not: tau = (8 - 2) / 10
+    # scores are their own ranks; of 10 pairs of texts 8 are in the same order and 2 do not: tau = (8 - 2) / 10
     scores = zip([1, 2, 3, 4, 5], [2, 1, 4, 3, 5], strict=True)
     found = evaluated(*distinct(text(*both) for both in scores))
     assert [value(found, name) for name in ("pearson", "spearman", "kendall")] == pytest.approx([0.8, 0.8, 0.6])
@@ -257,7 +257,7 @@ WHOLE = distinct(
 
 
 def test_choices_have_rank_and_gain():
-    # the right ones stand first, and second or third: 1 and 2.5; gains 1 and (1 / log2(3) + 1 / log2(4)) / 2
+    # the right ones are first, and second or third: 1 and 2.5; gains 1 and (1 / log2(3) + 1 / log2(4)) / 2
     found = evaluated(*WHOLE)
     assert (measure(found, "rank").n, value(found, "rank")) == (2, 1.75)
     assert value(found, "nDCG") == pytest.approx((1 + (1 / math.log2(3) + 0.5) / 2) / 2)

@@ -1,4 +1,4 @@
-"""Which addresses can be a figure: every one that an evaluation has, and no other name."""
+"""Which addresses can be a figure: every address that an evaluation has, and no other name."""
 
 import re
 from pathlib import Path

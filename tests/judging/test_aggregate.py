@@ -233,7 +233,7 @@ def test_texts_read_alone_say_nothing_of_orders() -> None:
     assert (verdict["consistent"], verdict["order_winners"]) == (None, {})
 
 
-def test_what_was_read_alone_stands_beside_each_order() -> None:
+def test_what_was_read_alone_counts_beside_each_order() -> None:
     orders = [lettered(0.6, 0.4, order="ab"), lettered(0.4, 0.6, order="ba")]
     assert aggregate_findings(orders, 2)["consistent"] is False
     assert aggregate_findings([*orders, *scored((5.0, 1.0))], 2)["consistent"] is True

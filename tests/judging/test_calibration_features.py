@@ -23,9 +23,17 @@ def test_exchanging_the_candidates_negates_odd_features_and_keeps_even_ones_exac
         assert there.odd == {name: -value for name, value in here.odd.items()}
         assert there.even == here.even
         seen |= {*here.odd, *here.even}
-    told = {"letters", "agreed letters", "scores", "single scores", "merged", "median", "wins", "votes", "stated"}
-    told |= {"mean score"}
-    assert seen >= told | {"criterion 1", "member m1", "length", "spread", "position effect", "tie share", "|letters|"}
+    expected = {"letters", "agreed letters", "scores", "single scores", "merged", "median", "wins", "votes", "stated"}
+    expected |= {"mean score"}
+    assert seen >= expected | {
+        "criterion 1",
+        "member m1",
+        "length",
+        "spread",
+        "position effect",
+        "tie share",
+        "|letters|",
+    }
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -101,8 +109,8 @@ def test_votes_of_both_orders_are_counted_together() -> None:
 
 
 def test_a_verdict_without_findings_gives_itself_as_evidence() -> None:
-    told = Verdict(case_id="1", winner="a", distribution={"a": 0.75, "b": 0.25})
-    assert pair_features(pair(), told).odd["verdict"] == pytest.approx(math.log(3))
+    result = Verdict(case_id="1", winner="a", distribution={"a": 0.75, "b": 0.25})
+    assert pair_features(pair(), result).odd["verdict"] == pytest.approx(math.log(3))
     assert pair_features(pair(), Verdict(case_id="1", winner="b")).odd["verdict"] == -1
     assert pair_features(pair(), Verdict(case_id="1", winner="tie")).odd["verdict"] == 0
 

@@ -147,7 +147,7 @@ def test_a_declaration_error_of_a_member_is_the_cascade_s() -> None:
         Cascade([build("longer"), build("persona")], thresholds=[0.0, 0.0])(SINGLE)
 
 
-# what is told
+# what is reported
 
 
 def test_findings_say_who_found_them_and_notes_who_decided() -> None:
@@ -177,8 +177,8 @@ def test_the_verdict_turns_over_when_the_pair_does(shares: tuple[float, float]) 
     cascade = Cascade([reads(prefers("One", shares[0])), reads(prefers("Two", shares[1]))], thresholds=[0.8, 0.8])
     straight, turned = cascade(PAIR), cascade(PAIR.swapped())
     back = turned.swapped()
-    told = ("status", "winner", "scores", "distribution", "certainty", "order_winners", "consistent", "notes")
-    assert all(getattr(straight, name) == getattr(back, name) for name in told)
+    expected = ("status", "winner", "scores", "distribution", "certainty", "order_winners", "consistent", "notes")
+    assert all(getattr(straight, name) == getattr(back, name) for name in expected)
 
 
 # thresholds and making
@@ -221,15 +221,15 @@ def test_a_cascade_cannot_judge_what_one_member_cannot() -> None:
 
 
 @pytest.mark.parametrize(
-    ("members", "thresholds", "told"),
+    ("members", "thresholds", "message"),
     [
         ([], None, "cascade: no member. Give at least one judge."),
         ([Says()], [0.5, 0.5], "1 members, 2 thresholds"),
         ([Says()], [-0.1], "a threshold must be at least 0, got -0.1"),
     ],
 )
-def test_members_and_thresholds_must_fit(members: list[Judge], thresholds: Any, told: str) -> None:
-    with pytest.raises(DeclarationError, match=told):
+def test_members_and_thresholds_must_fit(members: list[Judge], thresholds: Any, message: str) -> None:
+    with pytest.raises(DeclarationError, match=message):
         Cascade(members, thresholds=thresholds)
 
 

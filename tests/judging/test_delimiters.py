@@ -154,7 +154,7 @@ def test_a_fence_that_a_model_copied_is_taken_off(text: str) -> None:
 
 
 @pytest.mark.parametrize("token", TOKENS)
-def test_a_control_token_is_broken_wherever_it_stands(token: str) -> None:
+def test_a_control_token_is_broken_wherever_it_occurs(token: str) -> None:
     for around in ("{}", "before{}after", "<{}>", "[{}]", "{0}{0}", "<{0}{0}>"):
         assert token not in defuse(around.format(token))
 
@@ -250,7 +250,7 @@ def attacked(text: str, side: int = 0) -> Case:
 
 
 def around(setting: str, case: Case, side: int) -> list[tuple[object, ...]]:
-    """The requests of a case, with a blank where the candidate's own fenced text stands."""
+    """The requests of a case, with a blank in place of the candidate's own fenced text."""
     verdict, requests = asked(setting, case)
     assert verdict.status == "scored"
     own = present(case).responses[side]

@@ -62,12 +62,12 @@ def test_a_part_of_a_texts_judgment_that_failed_says_nothing(kind: str, left: st
     assert head(single(), verdict).scores == pytest.approx((1 + 0.05 * 6 * 8,))
 
 
-def test_ties_are_told_as_their_share_at_margin_0() -> None:
-    told = dict(PairHead(weights={"letters": 1.0}, intercept=math.log(0.4)).describe())
+def test_ties_are_described_by_their_share_at_margin_0() -> None:
+    result = dict(PairHead(weights={"letters": 1.0}, intercept=math.log(0.4)).describe())
     verdict = PairHead(weights={"letters": 1.0}, intercept=math.log(0.4))(pair(), judged([lettered(0.5)]))
     assert verdict.distribution is not None
     assert verdict.distribution["tie"] == pytest.approx(0.197, abs=5e-4)
-    assert told["ties"] == "19.7 % of cases at margin 0"
+    assert result["ties"] == "19.7 % of cases at margin 0"
     by_case = PairHead(weights={"letters": 1.0}, intercept=-3.0, threshold={"mean score": 0.5})
     assert dict(by_case.describe())["ties"] == "2.49 % of cases at margin 0 whose other evidence of ties is 0"
     typical = by_case.model_copy(update={"typical": math.log(0.4)})
@@ -123,8 +123,8 @@ def test_permuted_options_permute_the_choice_exactly() -> None:
         order = random.permutation(4)
         seen = []
         for places in (range(4), order):
-            told = {str(new): float(shares[old]) for new, old in enumerate(places)}
-            finding = Finding(criterion="c", scores=tuple(float(scores[old]) for old in places), distribution=told)
+            result = {str(new): float(shares[old]) for new, old in enumerate(places)}
+            finding = Finding(criterion="c", scores=tuple(float(scores[old]) for old in places), distribution=result)
             seen.append(head(pair(*(texts[old] for old in places)), Verdict(case_id="1", findings=(finding,))))
         here, there = seen
         assert here.distribution is not None
@@ -148,9 +148,9 @@ def test_a_head_comes_back_from_json(head: PairHead | ScoreHead | ChoiceHead) ->
 
 @pytest.mark.parametrize("head", ALL)
 def test_a_head_says_what_it_learnt(head: PairHead | ScoreHead | ChoiceHead) -> None:
-    told = dict(head.describe())
-    assert set(head.weights) <= set(told)
-    assert ("isotonic" in told) == bool(getattr(head, "knots", ()))
+    result = dict(head.describe())
+    assert set(head.weights) <= set(result)
+    assert ("isotonic" in result) == bool(getattr(head, "knots", ()))
 
 
 def test_what_was_not_judged_stays() -> None:

@@ -62,14 +62,14 @@ def edit(file):
     save(taught("direct"), file, lm=LM)
 
     def change(**changed):
-        told = json.loads(file.read_text())
+        record = json.loads(file.read_text())
         for place, value in changed.items():
-            at: Any = told
+            at: Any = record
             *path, last = place.split("__")
             for name in path:
                 at = at[name]
             at[last] = value
-        file.write_text(json.dumps(told))
+        file.write_text(json.dumps(record))
         return file
 
     return change
@@ -133,7 +133,7 @@ def test_a_loaded_judge_asks_and_says_the_same_byte_for_byte(name, file):
     assert requests_of(loaded, case) == requests_of(judge, case)
     assert said(loaded, case) == said(judge, case)
     if judge.stages():
-        assert any("Be strict: «" in told and "later" in told for told, _ in requests_of(loaded, case))
+        assert any("Be strict: «" in prompt and "later" in prompt for prompt, _ in requests_of(loaded, case))
         assert requests_of(loaded, case) != requests_of(with_state(name), case)
     judge.threshold = 0.999
     save(judge, file)
@@ -164,7 +164,7 @@ def test_demos_of_pydantic_values_are_written_the_same(file):
     ]
     save(judge, file)
     assert requests_of(load(file), case) == requests_of(judge, case)
-    assert any("is it good" in told for told, _ in requests_of(judge, case))
+    assert any("is it good" in prompt for prompt, _ in requests_of(judge, case))
 
 
 def test_decision_settings_are_kept(file):
@@ -347,7 +347,7 @@ def test_a_key_goes_where_the_user_says(asked, file, monkeypatch):
     assert keys(load(file)) == {"Bearer sk-real"}
 
 
-def test_a_server_that_wants_a_key_is_told_how_it_gets_one(file, monkeypatch):
+def test_the_refusal_of_a_server_that_wants_a_key_says_how_it_gets_one(file, monkeypatch):
     def unauthorised(request):
         raise LMAuthError("401 who are you", model="x", provider="openai")
 
@@ -452,7 +452,7 @@ def test_a_newer_format_says_who_wrote_it_and_what_to_do(edit):
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "expected"),
     [
         ({"judge__threshold": 1.5}, "field 'judge.threshold' is 1.5: Input should be less than or equal to 1."),
         ({"judge__program": "fenec"}, "judge 'fenec': there is no such judge. Did you mean 'fennec'?"),
@@ -476,11 +476,11 @@ def test_a_newer_format_says_who_wrote_it_and_what_to_do(edit):
     ],
     ids=lambda value: "" if isinstance(value, str) else next(iter(value)),
 )  # fmt: skip
-def test_a_field_that_was_edited_wrongly_is_named_in_one_line(changed, told, edit):
+def test_a_field_that_was_edited_wrongly_is_named_in_one_line(changed, expected, edit):
     path = edit(**changed)
     with pytest.raises(DeclarationError) as error:
         load(path)
-    assert str(error.value).startswith(f"judge file {path}: {told}")
+    assert str(error.value).startswith(f"judge file {path}: {expected}")
     assert "\n" not in str(error.value)
 
 
@@ -493,7 +493,7 @@ def test_a_weight_beyond_all_numbers_is_refused(file):
 
 def test_a_damaged_file_is_refused_in_one_line(file, edit):
     whole = edit().read_text()
-    for text, told in [
+    for text, message in [
         (whole[: len(whole) // 2], "is not JSON ("),
         ("", "is not JSON ("),
         (whole.replace('"n": 90', '"n": NaN'), "is not JSON (NaN is no JSON number)"),
@@ -504,7 +504,7 @@ def test_a_damaged_file_is_refused_in_one_line(file, edit):
         file.write_text(text)
         with pytest.raises(DeclarationError) as error:
             read(file)
-        assert str(error.value).startswith(f"judge file {file}: {told}"), told
+        assert str(error.value).startswith(f"judge file {file}: {message}"), message
         assert "\n" not in str(error.value)
     file.write_bytes(b"\xff\xfe")
     with pytest.raises(DeclarationError, match="is UTF-16, not UTF-8"):
@@ -531,13 +531,13 @@ def identity(folder):
     return json.loads((folder / "manifest.json").read_text())["identity"]
 
 
-def test_a_judge_file_judges_by_its_own_lm_and_stands_in_the_signature(cases, capsys):
+def test_a_judge_file_judges_by_its_own_lm_and_is_in_the_signature(cases, capsys):
     with MockServer() as server:
         save(taught("direct"), "tone.judge.json", lm=f"openai/m@{server.url}")
         assert dicast_run(["judge", "--judge", "tone.judge.json", "--cases", "pairs.jsonl", "--json"]) == 0
-    told, digest = json.loads(capsys.readouterr().out), fingerprint("tone.judge.json")[:12]
-    assert told["out"] == os.path.join("runs", "tone-pairs")
-    assert told["evaluation"]["signature"].startswith(
+    record, digest = json.loads(capsys.readouterr().out), fingerprint("tone.judge.json")[:12]
+    assert record["out"] == os.path.join("runs", "tone-pairs")
+    assert record["evaluation"]["signature"].startswith(
         f"tone@{digest}|grading=pairwise,layout=shared,min_mass=0.025,order=one,"
     )
     assert all("Be strict" in json.dumps(body) for body in server.requests)
@@ -571,8 +571,8 @@ def test_abstained_verdicts_are_counted_apart(cases, capsys):
     with MockServer() as server:
         save(judge, "tone.judge.json", lm=f"openai/m@{server.url}")
         assert dicast_run(["judge", "--judge", "tone.judge.json", "--cases", "pairs.jsonl", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["evaluation"]["scored"], told["evaluation"]["unscored"]) == (0, {"abstained": 4})
+    record = json.loads(capsys.readouterr().out)
+    assert (record["evaluation"]["scored"], record["evaluation"]["unscored"]) == (0, {"abstained": 4})
 
 
 def test_one_case_is_explained_by_a_judge_file(cases, capsys):
@@ -590,8 +590,8 @@ def test_a_judge_file_sits_on_a_panel(cases, capsys):
         arguments = ["judge", "--judge", "tone.judge.json", "--cases", "pairs.jsonl", "--json", *panel]
         assert dicast_run(arguments) == 0
     assert len(first.requests) == len(second.requests) > 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["evaluation"]["signature"].startswith(f"panel of tone@{fingerprint('tone.judge.json')[:12]}|")
+    record = json.loads(capsys.readouterr().out)
+    assert record["evaluation"]["signature"].startswith(f"panel of tone@{fingerprint('tone.judge.json')[:12]}|")
 
 
 def test_a_judge_file_without_an_lm_takes_the_usual_one(cases):

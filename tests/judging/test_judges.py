@@ -318,7 +318,7 @@ def test_a_saved_judge_sends_the_same_requests_byte_for_byte(name: str, tmp_path
     loaded.load(tmp_path / "state.json")
     assert loaded.settings() == judge.settings()
     assert requests_of(loaded, case) == requests_of(judge, case)
-    assert any("earlier" in told for told, _ in requests_of(loaded, case))
+    assert any("earlier" in prompt for prompt, _ in requests_of(loaded, case))
     for each in (judge, loaded):
         each.set(**{parameter: hparam.value for parameter, hparam in build(name).hparams().items()})
     assert loaded.settings() == build(name).settings() != with_state(name).settings()
@@ -522,13 +522,13 @@ def test_an_async_call_gives_the_same_verdict(caplog):
 
 
 def test_unknown_parameters_values_roles_and_programs_are_named():
-    for wrong, told in (
+    for wrong, message in (
         (lambda: build("fenec"), "Did you mean 'fennec'"),
         (lambda: build("fennec", branch=3), "no parameter 'branch'. It has: branches"),
         (lambda: build("fennec", branches=11), "branches: must be one of 1, 2"),
         (lambda: build("fennec").bind("coverage=openai/x"), "no role 'coverage'. Its roles: correction, criteria"),
     ):
-        with pytest.raises(DeclarationError, match=told):
+        with pytest.raises(DeclarationError, match=message):
             wrong()
 
 

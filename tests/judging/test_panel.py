@@ -101,22 +101,22 @@ def test_the_majority_pool_names_the_winner_of_most_members(winners: Any, winner
 
 
 def test_the_probability_pool_is_the_mean_distribution() -> None:
-    told = [{"a": 0.9, "b": 0.1, "tie": 0.0}, {"a": 0.2, "b": 0.6, "tie": 0.2}, {"a": 0.3, "b": 0.7}]
-    pooled = pool(verdicts(*({"distribution": one} for one in told)), "probability", 2)
+    distributions = [{"a": 0.9, "b": 0.1, "tie": 0.0}, {"a": 0.2, "b": 0.6, "tie": 0.2}, {"a": 0.3, "b": 0.7}]
+    pooled = pool(verdicts(*({"distribution": one} for one in distributions)), "probability", 2)
     assert pooled["distribution"] == pytest.approx({"a": 1.4 / 3, "b": 1.4 / 3, "tie": 0.2 / 3})
-    sure = pool(verdicts(*({"distribution": one} for one in told[:2])), "probability", 2)
+    sure = pool(verdicts(*({"distribution": one} for one in distributions[:2])), "probability", 2)
     assert (sure["winner"], sure["certainty"]) == ("a", pytest.approx(0.55))
 
 
 def test_the_probability_pool_of_a_choice_names_an_index() -> None:
-    told = [{"0": 0.2, "1": 0.5, "2": 0.3}, {"0": 0.1, "1": 0.2, "2": 0.7}]
-    pooled = pool(verdicts(*({"distribution": one} for one in told)), "probability", 3)
+    distributions = [{"0": 0.2, "1": 0.5, "2": 0.3}, {"0": 0.1, "1": 0.2, "2": 0.7}]
+    pooled = pool(verdicts(*({"distribution": one} for one in distributions)), "probability", 3)
     assert (pooled["winner"], pooled["certainty"]) == (2, pytest.approx(0.5))
 
 
 def test_the_probability_pool_of_a_single_text_is_over_its_levels() -> None:
-    told = [{"1": 0.2, "2": 0.8}, {"1": 0.6, "2": 0.4}]
-    pooled = pool(verdicts(*({"distribution": one, "scores": (1.5,)} for one in told)), "probability", 1)
+    distributions = [{"1": 0.2, "2": 0.8}, {"1": 0.6, "2": 0.4}]
+    pooled = pool(verdicts(*({"distribution": one, "scores": (1.5,)} for one in distributions)), "probability", 1)
     assert pooled["distribution"] == pytest.approx({"1": 0.4, "2": 0.6})
     assert pooled["certainty"] == pytest.approx(0.6)
     assert "winner" not in pooled
@@ -147,7 +147,7 @@ def test_a_panel_of_one_says_what_its_member_says(how: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "said", "told"),
+    ("how", "said", "message"),
     [
         ("mean", {"winner": "a"}, "pool=mean needs scores, and a member gives none. Use majority"),
         ("median", {"winner": "a"}, "pool=median needs scores, and a member gives none. Use majority"),
@@ -155,8 +155,8 @@ def test_a_panel_of_one_says_what_its_member_says(how: str) -> None:
         ("probability", {"winner": "a"}, "pool=probability needs distributions, and a member gives none"),
     ],
 )
-def test_a_pool_that_does_not_fit_the_members_is_refused(how: str, said: dict[str, Any], told: str) -> None:
-    with pytest.raises(DeclarationError, match=told):
+def test_a_pool_that_does_not_fit_the_members_is_refused(how: str, said: dict[str, Any], message: str) -> None:
+    with pytest.raises(DeclarationError, match=message):
         Panel([Says(**said)], pool=how)(PAIR)
 
 

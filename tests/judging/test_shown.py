@@ -1,4 +1,4 @@
-"""What stands in a prompt: constants as they are, short lines in quotation marks, any other text in its fence."""
+"""What a prompt shows: constants as they are, short lines in quotation marks, any other text in its fence."""
 
 import json
 from typing import Any
@@ -233,7 +233,7 @@ def test_a_forged_block_in_a_criterion_and_a_guideline_stays_in_its_fence() -> N
 
 
 def without_fences(prompt: str) -> str:
-    """The lines of the prompt that stand in no fence, read as a reader would."""
+    """The lines of the prompt outside every fence, read as a reader would."""
     outside, closing = [], ""
     for line in prompt.split("\n"):
         if not closing and len(line) >= 3 and set(line) == {"<"}:

@@ -1,4 +1,4 @@
-"""Every listed token is broken wherever it stands, for real tokenizers too, and ordinary texts stay as they are."""
+"""Every listed token is broken wherever it occurs, for real tokenizers too, and ordinary texts stay as they are."""
 
 import json
 import urllib.request
@@ -39,7 +39,7 @@ ORDINARY = {
 
 
 @EVERY_TOKEN
-def test_a_listed_token_is_broken_wherever_it_stands(token: str) -> None:
+def test_a_listed_token_is_broken_wherever_it_occurs(token: str) -> None:
     for around in ("{}", "before{}after", "<{}>", "[{}]", "{0}{0}", "<{0}{0}>", "|{}|", "\n{}\n"):
         assert token not in without_marks(around.format(token))
 

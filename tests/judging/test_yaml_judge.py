@@ -71,7 +71,7 @@ def test_exchanging_the_candidates_exchanges_the_verdict_exactly(declared, text,
 
 @pytest.mark.parametrize("readout", ["generate", "probability"])
 @pytest.mark.parametrize(("text", "lo", "hi"), [(SCORES, 0, 4), (NAMED_PAIR, 1, 3), (TEXTS, 1, 10), (NAMED, 1, 3)])
-def test_scores_stand_on_the_declared_scale(declared, text, lo, hi, readout):
+def test_scores_are_on_the_declared_scale(declared, text, lo, hi, readout):
     judge = declared(text).set(readout=readout)
     for number in range(8):
         verdict, _ = ask(judge, PAIR.model_copy(update={"query": f"{number}"}))
@@ -88,8 +88,10 @@ def test_scores_stand_on_the_declared_scale(declared, text, lo, hi, readout):
 def test_each_criterion_is_a_question_of_its_own(declared, text, readout, calls):
     verdict, requests = ask(declared(text).set(readout=readout), PAIR)
     assert len(requests) == verdict.usage.calls == calls
-    told = [{"polite: it thanks", "short: no padding"} & set(prompt_text(request).splitlines()) for request in requests]
-    assert [len(criteria) for criteria in told] == [1] * calls
+    prompt = [
+        {"polite: it thanks", "short: no padding"} & set(prompt_text(request).splitlines()) for request in requests
+    ]
+    assert [len(criteria) for criteria in prompt] == [1] * calls
     weights = {finding.criterion: finding.weight for finding in verdict.findings}
     assert weights == {"polite": 2, "short": 1}
 
@@ -104,7 +106,7 @@ def test_every_instruction_ends_with_the_fence(declared, text, readout):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         (LETTERS, "By the criterion, which response is better, A or B?\nAnswer with one letter."),
         (TIED, "By the criterion, which response is better, A or B, or C if both are equally good?\nAnswer with"),
@@ -115,9 +117,9 @@ def test_every_instruction_ends_with_the_fence(declared, text, readout):
         (NAMED, "How good is the response by the criterion?\n1. rude\n2. plain\n3. kind\nAnswer with one digit."),
     ],
 )
-def test_what_a_model_is_asked(declared, text, told):
+def test_what_a_model_is_asked(declared, text, expected):
     _, requests = ask(declared(text).set(readout="probability"), PAIR)
-    assert any(told in prompt_text(request) for request in requests)
+    assert any(expected in prompt_text(request) for request in requests)
 
 
 def test_the_heavier_criterion_decides(declared):
@@ -200,7 +202,7 @@ def test_a_saved_judge_asks_the_same_prompts(declared, text, readout, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "criteria", "told"),
+    ("text", "criteria", "expected"),
     [
         ("judges: couples\n", CRITERIA, "field 'judges' is \"couples\": Input should be 'pairs' or 'texts'."),
         ("", CRITERIA, "field 'judges': Field required."),
@@ -236,22 +238,22 @@ def test_a_saved_judge_asks_the_same_prompts(declared, text, readout, tmp_path):
         ("judges: texts\nname: 2001-99-99\n", CRITERIA, "is not YAML (month must be in 1..12). Give a YAML"),
     ],
 )  # fmt: skip
-def test_a_wrong_declaration_names_file_field_and_value(declared, tmp_path, text, criteria, told):
+def test_a_wrong_declaration_names_file_field_and_value(declared, tmp_path, text, criteria, expected):
     with pytest.raises(DeclarationError) as refused:
         declared(text, criteria)
-    assert re.match(rf"judge {re.escape(str(tmp_path))}/desk.yaml: {re.escape(told)}", str(refused.value))
+    assert re.match(rf"judge {re.escape(str(tmp_path))}/desk.yaml: {re.escape(expected)}", str(refused.value))
     assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("content", [b"", b"just words", b"- a list", b"\xff\xfe"])
 def test_a_file_that_declares_nothing_says_what_it_needs(tmp_path, content):
     (tmp_path / "desk.yml").write_bytes(content)
-    told = (
+    text = (
         "is UTF-16, not UTF-8"
         if content[:1] == b"\xff"
         else "holds no fields. It needs `judges`, `instructions` and `criteria`"
     )
-    with pytest.raises(DeclarationError, match=rf"desk\.yml: {told}"):
+    with pytest.raises(DeclarationError, match=rf"desk\.yml: {text}"):
         build(str(tmp_path / "desk.yml"))
 
 

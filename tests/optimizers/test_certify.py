@@ -92,7 +92,7 @@ def test_how_many_kept_verdicts_are_needed(rate: float, risk: float, needed: int
 # what users read
 
 
-def test_a_certificate_is_told_in_one_sentence() -> None:
+def test_a_certificate_is_summarised_in_one_sentence() -> None:
     assert certify(SURE, RIGHT).summary() == (
         "Verdicts of certainty 0.61 or more disagree with people in at most 10 % of cases, with 95 % confidence: of "
         "150 labelled cases 100 are accepted (66.7 % [58.8 %, 73.7 %]), and 2 of these disagree."
@@ -196,13 +196,13 @@ def test_a_certificate_of_groups_says_that_they_count_alike() -> None:
 
 
 def test_a_refusal_of_groups_counts_groups() -> None:
-    told = certify([0.9] * 40, [True] * 40, groups=np.arange(40) // 2).summary()
-    assert "of 20 groups (40 labelled cases) 20 have accepted verdicts where the test starts" in told
-    assert told.endswith("At 0 % an 80 % chance of a certificate takes 29 groups of labelled cases.")
+    result = certify([0.9] * 40, [True] * 40, groups=np.arange(40) // 2).summary()
+    assert "of 20 groups (40 labelled cases) 20 have accepted verdicts where the test starts" in result
+    assert result.endswith("At 0 % an 80 % chance of a certificate takes 29 groups of labelled cases.")
 
 
 @pytest.mark.parametrize(
-    ("sure", "right", "told"),
+    ("sure", "right", "message"),
     [
         ([], [], "none of 0 cases has a certainty"),
         ([math.nan] * 3, [True] * 3, "none of 3 cases has a certainty"),
@@ -213,8 +213,8 @@ def test_a_refusal_of_groups_counts_groups() -> None:
         ([0.5, 0.6], [math.nan, 1.0], "neither right nor wrong"),
     ],
 )
-def test_what_cannot_be_tested_is_refused(sure: list[float], right: list[Any], told: str) -> None:
-    with pytest.raises(DataError, match=told):
+def test_what_cannot_be_tested_is_refused(sure: list[float], right: list[Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
         certify(sure, right)
 
 
@@ -257,7 +257,7 @@ def test_unequal_disagreements_are_rejected_no_more_often_than_equal_ones(seed: 
 # other cases
 
 
-def test_a_certificate_that_stands_elsewhere() -> None:
+def test_a_certificate_that_holds_on_other_cases() -> None:
     found = check(certify(SURE, RIGHT), SURE, RIGHT)
     interval = stats.binomtest(2, 100).proportion_ci(0.95, method="exact")
     assert (found.accepted, found.errors, found.disagreement, found.holds) == (100, 2, 0.02, True)
@@ -284,7 +284,7 @@ def test_cases_of_which_none_is_kept_say_nothing() -> None:
 
 
 def two_judges(seed: int, n: int) -> list[tuple[Floats, Flags]]:
-    """A cheap judge that is often unsure, and a dear one that seldom is; both know how sure they may be."""
+    """A cheap judge that is often unsure, and a dear judge that seldom is; both know how sure they may be."""
     rng = np.random.default_rng(seed)
     cheap, dear = 0.5 + rng.beta(1, 1, n) / 2, 0.5 + rng.beta(5, 1, n) / 2
     return [(cheap, rng.random(n) < cheap), (dear, rng.random(n) < dear)]
@@ -351,7 +351,7 @@ def test_a_cascade_that_cannot_be_certified_has_no_thresholds() -> None:
     assert check_cascade(found, [useless, useless]).accepted == 0
 
 
-def test_a_judge_that_is_left_out_is_told() -> None:
+def test_a_judge_that_is_left_out_is_named() -> None:
     rng = np.random.default_rng(0)
     wrong = (np.ones(200), np.zeros(200))
     found = certify_cascade([wrong, ([0.95] * 200, rng.random(200) < 0.98)])
@@ -361,14 +361,14 @@ def test_a_judge_that_is_left_out_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"stages": []}, "0 stages"),
         ({"stages": [(SURE, RIGHT)], "costs": [1, 2]}, "1 stages, 2 costs"),
     ],
 )
-def test_a_cascade_takes_a_cost_for_each_judge(given: dict[str, Any], told: str) -> None:
-    with pytest.raises(DeclarationError, match=told):
+def test_a_cascade_takes_a_cost_for_each_judge(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(DeclarationError, match=message):
         certify_cascade(**given)
 
 
@@ -509,25 +509,25 @@ def uneven_groups(rng: np.random.Generator, count: int) -> tuple[Flags, NDArray[
     return np.repeat(right, sizes), np.repeat(np.arange(count), sizes)
 
 
-def how_often_groups_fail(repetitions: int, *, told: bool) -> float:
-    """The share of certificates, none of which holds, with the groups told or not."""
+def how_often_groups_fail(repetitions: int, *, grouped: bool) -> float:
+    """The share of certificates, none of which holds, with the groups given or not."""
     rng, failed = np.random.default_rng(5), 0
     for _ in range(repetitions):
         right, groups = uneven_groups(rng, 200)
-        given = groups if told else None
+        given = groups if grouped else None
         failed += certify(np.full(len(right), 0.95), right, groups=given).threshold is not None
     return failed / repetitions
 
 
 @pytest.mark.slow
 def test_a_certificate_of_groups_fails_no_more_often_than_delta() -> None:
-    assert how_often_groups_fail(300, told=True) <= most(300)
-    assert how_often_groups_fail(100, told=False) > 0.1  # as if all cases were alone
+    assert how_often_groups_fail(300, grouped=True) <= most(300)
+    assert how_often_groups_fail(100, grouped=False) > 0.1  # as if all cases were alone
 
 
 @pytest.mark.simulation
 def test_a_certificate_of_groups_fails_no_more_often_than_delta_in_2000_repetitions() -> None:
-    assert how_often_groups_fail(2000, told=True) <= most(2000)
+    assert how_often_groups_fail(2000, grouped=True) <= most(2000)
 
 
 @pytest.mark.simulation

@@ -68,8 +68,8 @@ def test_cases_that_a_demo_shows_teach_the_head_nothing(tmp_path: Path) -> None:
     ]
     judge = Leaning()
     judge.prefer = Stage(Prefer, "judgment")
-    told = Compiler(judge, cases, tmp_path / "parts", PLAIN)
-    learnt, tested = told.parts["train"][0], told.parts["test"][0]
+    compiler = Compiler(judge, cases, tmp_path / "parts", PLAIN)
+    learnt, tested = compiler.parts["train"][0], compiler.parts["test"][0]
     judge.prefer.ask.demos = [dspy.Example(response_a=present(case).responses[0]) for case in (learnt, tested)]
     head = compiled(judge, cases, tmp_path / "shown").judge.head
     assert head is not None
@@ -120,17 +120,17 @@ def test_a_certificate_that_the_test_part_contradicts_is_withdrawn(tmp_path: Pat
     assert (answer.value, answer.tone) == ("Nothing", "bad")
 
 
-def test_every_trial_is_told(tmp_path: Path) -> None:
-    told: list[tuple[str, str]] = []
+def test_every_trial_is_reported(tmp_path: Path) -> None:
+    messages: list[tuple[str, str]] = []
     given = Recipe(trials=5, baseline=None, space={name: tuple(values) for name, values in SPACE.items()}, head=False)
     compiled(
         Known(),
         known_cases(120),
         tmp_path,
         given,
-        progress=ProgressCallbacks(lambda name, words: told.append((name, words))),
+        progress=ProgressCallbacks(lambda name, words: messages.append((name, words))),
     )
-    trials = [words for name, words in told if name == "structure" and words.startswith("trial ")]
+    trials = [words for name, words in messages if name == "structure" and words.startswith("trial ")]
     assert len(trials) == 5
     assert trials[0] == "trial 0: 0.650, 2.0 calls: care=plain, votes=1, order=both"
 
@@ -273,7 +273,7 @@ def test_where_nothing_can_be_certified_the_other_parts_share_its_cases() -> Non
 
 
 @pytest.mark.parametrize(
-    ("told", "message"),
+    ("expected", "message"),
     [
         ({"trails": 3}, "compile: field 'trails'"),
         ({"trials": -1}, "compile: field 'trials' is -1"),
@@ -283,9 +283,9 @@ def test_where_nothing_can_be_certified_the_other_parts_share_its_cases() -> Non
         ({"risk": 1}, "field 'risk' is 1"),
     ],
 )
-def test_a_bad_recipe_names_the_field(told: dict[str, Any], message: str) -> None:
+def test_a_bad_recipe_names_the_field(expected: dict[str, Any], message: str) -> None:
     with pytest.raises(DeclarationError, match=message):
-        recipe("compile", told)
+        recipe("compile", expected)
 
 
 def test_a_recipe_that_is_none_is_one_clear_line(tmp_path: Path) -> None:

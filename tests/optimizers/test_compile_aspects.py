@@ -26,7 +26,7 @@ LEVELS = {"coherence": 2.4, "fluency": 3.6}  # people's; the judge's are the oth
 
 
 class TwoCriteria(Judge):
-    """Scores a text by a criterion that people share, and by one that is noise."""
+    """Scores a text by a criterion that people share, and by another, noise."""
 
     name = "two-criteria"
 

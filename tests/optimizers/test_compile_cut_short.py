@@ -112,7 +112,7 @@ def test_verdicts_that_the_server_failed_are_asked_again_before_anything_is_made
     assert found.value == pytest.approx((found.n - lost) / found.n)
 
 
-def test_a_server_that_never_answers_is_told_as_such(tmp_path: Path) -> None:
+def test_a_server_that_never_answers_is_reported_as_such(tmp_path: Path) -> None:
     Flaky.failed, Flaky.lost = set(), frozenset(case.id for case in CASES)
     with pytest.raises(Infrastructure, match="503"):
         run(Flaky(), tmp_path)
@@ -121,10 +121,10 @@ def test_a_server_that_never_answers_is_told_as_such(tmp_path: Path) -> None:
 def test_stopped_in_the_search_the_best_so_far_has_the_best_structure(tmp_path: Path) -> None:
     stop, seen = threading.Event(), []
 
-    def step(name: str, told: str) -> None:
+    def step(name: str, text: str) -> None:
         if name == "structure":
-            seen.append(told)
-            if told.startswith("trial 5"):
+            seen.append(text)
+            if text.startswith("trial 5"):
                 stop.set()
 
     compiler = Compiler(Known(), CASES, tmp_path, STRUCTURES, progress=ProgressCallbacks(step, stop=stop), workers=1)
@@ -139,7 +139,7 @@ def test_stopped_in_the_search_the_best_so_far_has_the_best_structure(tmp_path: 
 
 def test_stopped_before_prompts_were_measured_it_is_an_interruption_with_a_best_so_far(tmp_path: Path) -> None:
     stop = threading.Event()
-    progress = ProgressCallbacks(lambda name, told: stop.set() if name == "head" else None, stop=stop)
+    progress = ProgressCallbacks(lambda name, text: stop.set() if name == "head" else None, stop=stop)
     with dspy.context(lm=ScriptedLM(prompts.world, cache=False)):
         compiler = Compiler(prompts.plain(), prompts.cases("z", 100), tmp_path, WORDINGS, progress=progress, workers=1)
         with pytest.raises(Interrupted):
@@ -147,40 +147,40 @@ def test_stopped_before_prompts_were_measured_it_is_an_interruption_with_a_best_
     assert compiler.best_so_far() is not None
 
 
-def test_a_search_of_prompts_that_the_server_cut_short_is_told_so(tmp_path: Path) -> None:
+def test_a_search_of_prompts_that_the_server_interrupted_is_reported_so(tmp_path: Path) -> None:
     def failing(request: Any) -> Any:
         return ServerError("503 overloaded") if prompts.LESSON in str(request.system) else prompts.world(request)
 
-    told: list[str] = []
-    progress = ProgressCallbacks(lambda name, words: told.append(words) if name == "prompts" else None)
+    messages: list[str] = []
+    progress = ProgressCallbacks(lambda name, words: messages.append(words) if name == "prompts" else None)
     with dspy.context(lm=ScriptedLM(failing, cache=False)):
         run(prompts.plain(), tmp_path, WORDINGS, prompts.cases("z", 100), progress=progress)
-    assert "stopped early" in told[-1]
-    assert "503 overloaded" in told[-1]
+    assert "stopped early" in messages[-1]
+    assert "503 overloaded" in messages[-1]
 
 
 def test_too_few_cases_to_choose_a_structure_for_new_prompts_leave_the_search_out(tmp_path: Path) -> None:
     given = Recipe(prompts="gepa", prompt_trials=4, demos=0, baseline=None, space={"order": ("both", "one")})
-    told: list[tuple[str, str]] = []
+    messages: list[tuple[str, str]] = []
     with dspy.context(lm=ScriptedLM(prompts.world, cache=False)):
         found = run(
             prompts.plain(), tmp_path, given, prompts.cases("z", 100),
-            progress=ProgressCallbacks(lambda name, words: told.append((name, words))),
+            progress=ProgressCallbacks(lambda name, words: messages.append((name, words))),
         )  # fmt: skip
     assert found.result.outcome == "improved"
-    heads = [words for name, words in told if name == "head"]
+    heads = [words for name, words in messages if name == "head"]
     assert len(heads) == 2
     assert "chosen on" not in heads[0]
     assert heads[1].endswith(
         "; the prompts were chosen on all of these cases, so its certainty may be about .01 too high"
     )
     assert found.training["head"]["searched"] == found.training["head"]["n"] > 20
-    left_out = [words for name, words in told if name == "structure"]
+    left_out = [words for name, words in messages if name == "structure"]
     assert left_out[0].startswith("left out: fit: 15 labelled verdicts of 15 cases. Label 20 at least")
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         (
             {"objective": "spearman"},
@@ -193,9 +193,9 @@ def test_too_few_cases_to_choose_a_structure_for_new_prompts_leave_the_search_ou
     ],
 )
 def test_what_cannot_be_done_is_refused_before_anything_is_spent(
-    tmp_path: Path, given: dict[str, Any], told: str
+    tmp_path: Path, given: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(DeclarationError, match=told):
+    with pytest.raises(DeclarationError, match=message):
         Compiler(Known(), CASES, tmp_path / "out", Recipe(**given))
     assert not (tmp_path / "out").exists()
 

@@ -40,9 +40,9 @@ def labels(tmp_path: Path) -> Path:
 
 def tokens(body: dict[str, Any]) -> dict[str, float]:
     """A weak liking for texts that say good, blurred by a draw that depends on the whole request alone."""
-    told = json.dumps(body["messages"])
-    blur = int(hashlib.sha256(told.encode()).hexdigest()[:8], 16) / 2**32
-    first_good = 0 <= told.find("good") < told.find("poor") or "poor" not in told
+    prompt = json.dumps(body["messages"])
+    blur = int(hashlib.sha256(prompt.encode()).hexdigest()[:8], 16) / 2**32
+    first_good = 0 <= prompt.find("good") < prompt.find("poor") or "poor" not in prompt
     liking = 0.2 + 0.3 * first_good + 0.3 * blur
     return {"A": liking / 2, "B": (1 - liking) / 2, "2": (1 - liking) / 2, "4": liking / 2}
 
@@ -58,9 +58,9 @@ def compiling(labels: Path, out: Path, server: MockServer, *more: str) -> "subpr
 
 
 def finished(process: "subprocess.Popen[str]") -> tuple[str, str]:
-    told, errors = process.communicate(timeout=120)
+    output, errors = process.communicate(timeout=120)
     assert process.returncode in (0, 2), errors
-    return told, errors
+    return output, errors
 
 
 def learnt(out: Path) -> tuple[Any, ...]:
@@ -148,9 +148,9 @@ def test_a_budget_is_kept_and_leaves_enough_for_the_test(labels: Path, tmp_path:
     out = tmp_path / "limited"
     (tmp_path / "recipe.yaml").write_text(json.dumps(RECIPE | {"space": {"readout": ["probability", "generate"]}}))
     with MockServer(token_probabilities=tokens) as server:
-        told, errors = finished(compiling(labels, out, server, "--budget", "calls=450"))
+        result, errors = finished(compiling(labels, out, server, "--budget", "calls=450"))
     assert server.request_counts.total() <= 450
-    assert "spent:" in told, errors
+    assert "spent:" in result, errors
     assert read(out / "direct.judge.json").training["outcome"] in ("improved", "inconclusive")
     assert json.loads((out / "structure.json").read_text())["summary"]
 

@@ -71,7 +71,7 @@ def test_worthless_questions_are_added_no_oftener_than_the_stated_error() -> Non
     assert added <= 7
 
 
-def test_a_question_that_repeats_one_that_is_asked_is_not_worth_asking() -> None:
+def test_a_question_that_repeats_another_is_not_worth_asking() -> None:
     cases, answers = world(150, 1, 0, 3)
     again = {"again": answers["true 0"]}
     assert select(cases, again, answers).chosen == ()

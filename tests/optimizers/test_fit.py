@@ -646,8 +646,8 @@ def test_choices_that_people_scored_are_learnt_from_their_votes() -> None:
         })
         for case in cases
     ]  # fmt: skip
-    learnt, told = fit(graded, verdicts, folds=3).head, fit(cases, verdicts, folds=3).head
-    assert learnt.weights["score"] == pytest.approx(told.weights["score"], rel=0.2)
+    learnt, result = fit(graded, verdicts, folds=3).head, fit(cases, verdicts, folds=3).head
+    assert learnt.weights["score"] == pytest.approx(result.weights["score"], rel=0.2)
 
 
 def test_verdicts_of_other_cases_and_mixed_kinds_are_refused() -> None:

@@ -213,9 +213,9 @@ def test_while_demos_are_bootstrapped_the_metric_decides_and_says_nothing():
     right, wrong = (dspy.Prediction(verdict=said(winner, winner, winner)) for winner in "ab")
     assert measured(gold, right, []) is True
     assert measured(gold, wrong, []) is False
-    told = measured(gold, wrong, [], "prefer", [(dspy.Predict(Prefer), {}, wrong)])  # as GEPA asks for feedback
-    assert (told.score, measured(gold, right).score) == (0.0, 1.0)
-    assert told.feedback.startswith("People prefer A.")
+    result = measured(gold, wrong, [], "prefer", [(dspy.Predict(Prefer), {}, wrong)])  # as GEPA asks for feedback
+    assert (result.score, measured(gold, right).score) == (0.0, 1.0)
+    assert result.feedback.startswith("People prefer A.")
 
 
 def test_feedback_says_how_and_why_people_saw_it_differently():
@@ -249,42 +249,42 @@ def test_a_stages_feedback_speaks_of_what_it_was_shown_and_asked():
         for criterion, order, scores in (("truth", "ab", (5, 1)), ("truth", "ba", (4, 2)), ("style", "ba", (3, 3)))
     ]
     verdict = said("a", "a", "a", findings=findings)
-    told = to_stage(pair("a"), verdict, response_a=fence("nine"), response_b=fence("seven"), criterion="truth")
-    assert told.splitlines() == [
+    result = to_stage(pair("a"), verdict, response_a=fence("nine"), response_b=fence("seven"), criterion="truth")
+    assert result.splitlines() == [
         "People prefer B.",  # a was shown as B
         "The judge said B, which is right.",
         "- truth, A shown first: A 2, B 4.",
     ]
-    told = to_stage(pair("a"), verdict, criterion="style")
-    assert [line for line in told.splitlines() if line.startswith("-")] == ["- style, B shown first: A 3, B 3."]
+    result = to_stage(pair("a"), verdict, criterion="style")
+    assert [line for line in result.splitlines() if line.startswith("-")] == ["- style, B shown first: A 3, B 3."]
 
 
-def test_a_stage_that_saw_one_response_of_a_pair_is_told_which():
+def test_the_feedback_to_a_stage_that_saw_one_response_of_a_pair_names_it():
     fence = Fence(["seven", "nine"])
     alone = Finding(criterion="overall", scores=(2.5, 4))
     both = Finding(criterion="overall", order="ab", distribution={"a": 0.2, "b": 0.8})
-    told = to_stage(pair("a"), said("b", findings=(both, alone)), response=fence("nine"))
-    assert told.startswith("The response shown is B of a pair. People prefer A.")
-    assert [line for line in told.splitlines() if line.startswith("-")] == ["- overall: A 2.5, B 4."]
+    result = to_stage(pair("a"), said("b", findings=(both, alone)), response=fence("nine"))
+    assert result.startswith("The response shown is B of a pair. People prefer A.")
+    assert [line for line in result.splitlines() if line.startswith("-")] == ["- overall: A 2.5, B 4."]
 
 
-def test_a_judgment_without_a_verdict_is_told_with_its_reason_and_the_form_that_was_wanted():
+def test_a_judgment_without_a_verdict_is_described_with_its_reason_and_the_form_that_was_wanted():
     failed = Verdict(case_id="p", status="unscored", reason="parse_failure", detail="the model answered 'hm'")
-    told = to_stage(pair("a"), failed)
-    assert "The judge gave no verdict (parse failure): the model answered 'hm'" in told
-    assert 'The answer must have just this form: "better": "A" | "B".' in told
+    result = to_stage(pair("a"), failed)
+    assert "The judge gave no verdict (parse failure): the model answered 'hm'" in result
+    assert 'The answer must have just this form: "better": "A" | "B".' in result
     refused = Verdict(case_id="p", status="unscored", reason="refusal", detail="declined")
     assert "must have" not in to_stage(pair("a"), refused)
 
 
 def test_feedback_on_texts_and_choices():
     case = text(2, votes=[{"values": [v], "lo": 1, "hi": 5} for v in (1, 3)])
-    told = metric(OBJECTIVES.find("mse"))(example(case), dspy.Prediction(verdict=Verdict(case_id="t", scores=(4.1,))))
-    assert told.feedback == "People gave 2 on the scale 1 to 5. Their scores: 1, 3.\nThe judge gave 4.1."
+    result = metric(OBJECTIVES.find("mse"))(example(case), dspy.Prediction(verdict=Verdict(case_id="t", scores=(4.1,))))
+    assert result.feedback == "People gave 2 on the scale 1 to 5. Their scores: 1, 3.\nThe judge gave 4.1."
     choice = Case(id="c", query="q", candidates=[{"text": t} for t in "xyz"], label={"value": 2})
     verdict = Verdict(case_id="c", winner=0, certainty=0.5)
-    told = metric(ACCURACY)(example(choice), dspy.Prediction(verdict=verdict))
-    assert told.feedback == "People prefer option 2.\nThe judge said option 0 (50% sure), which is wrong."
+    result = metric(ACCURACY)(example(choice), dspy.Prediction(verdict=verdict))
+    assert result.feedback == "People prefer option 2.\nThe judge said option 0 (50% sure), which is wrong."
 
 
 def test_an_example_is_printed_short_and_with_what_people_said():

@@ -72,9 +72,9 @@ def test_groups_are_exchanged_whole(name: str) -> None:
 
 
 def side_by_side(name: str, uncompiled: list[Judged], compiled: list[Judged], **bars: list[Judged]) -> Result:
-    told = {"judge": "known", "lm": "none", "settings": {}, "data": "made", "version": "0", "seed": 0}
+    identity = {"judge": "known", "lm": "none", "settings": {}, "data": "made", "version": "0", "seed": 0}
     runs = {"uncompiled": uncompiled, "compiled": compiled}
-    return compare_on_test(runs, OBJECTIVES.find(name), baselines=bars, seed=0, identity=told)
+    return compare_on_test(runs, OBJECTIVES.find(name), baselines=bars, seed=0, identity=identity)
 
 
 @pytest.mark.parametrize("name", ["log-loss", "brier"])
@@ -99,8 +99,10 @@ def test_probabilities_alone_can_improve(name: str) -> None:
 
 def test_a_bar_without_the_figure_is_held_against_by_another_that_is_named() -> None:
     mute = [one.model_copy(update={"distribution": None, "certainty": None}) for one in run("pairs", 0.8)]
-    told = side_by_side("log-loss", run("pairs", 0.6, 1), run("pairs", 0.8), mute=mute, wild=run("pairs", 0.8)).summary
-    assert told.endswith("; not shown to be better than mute by accuracy, wild")
+    result = side_by_side(
+        "log-loss", run("pairs", 0.6, 1), run("pairs", 0.8), mute=mute, wild=run("pairs", 0.8)
+    ).summary
+    assert result.endswith("; not shown to be better than mute by accuracy, wild")
 
 
 def test_an_objective_that_no_case_has_tells_nothing() -> None:

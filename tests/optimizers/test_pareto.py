@@ -19,7 +19,7 @@ def test_the_front_holds_what_no_other_one_beats_in_both():
     assert [one.number for one in found] == [1, 2, 5]
 
 
-def test_the_front_is_the_one_that_its_definition_gives():
+def test_the_front_is_that_of_its_definition():
     rng = np.random.default_rng(3)
     trials = places(*zip(rng.integers(6, size=40).tolist(), rng.integers(6, size=40).tolist(), strict=True))
 

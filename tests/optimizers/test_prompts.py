@@ -105,7 +105,7 @@ def test_simba_writes_rules_where_the_answers_vary_from_draw_to_draw():
     assert wording.instructions.endswith(f"Remember that {LESSON}.")
     assert found.score_after == 1.0
     advised = [prompt_text(request) for request in requests if "module_advice" in prompt_text(request)]
-    assert any("People prefer" in told for told in advised)  # the feedback went with the reward
+    assert any("People prefer" in prompt for prompt in advised)  # the feedback went with the reward
 
 
 @pytest.mark.parametrize(("readout", "shown"), [("probability", "Better: [AB]\n"), ("generate", '"better": ?"[AB]"')])
@@ -141,9 +141,9 @@ def test_a_found_judge_saved_as_json_asks_the_very_same(readout, grading):
 
 
 def graded(request: Any) -> Answer:
-    told = prompt_text(request)
-    shown = told[told.rfind("Request:\n") :]
-    if "grade a response" in told:
+    prompt = prompt_text(request)
+    shown = prompt[prompt.rfind("Request:\n") :]
+    if "grade a response" in prompt:
         good = "Gladly" in shown
         return (
             {"token_probabilities": {"5" if good else "1": 0.9}}
@@ -312,7 +312,7 @@ def test_ctrl_c_before_anything_was_measured_is_not_swallowed():
         search(at_once, method="gepa")
 
 
-def test_told_to_stop_it_begins_no_further_case():
+def test_asked_to_stop_it_begins_no_further_case():
     stop = threading.Event()
     found, requests = search(method="gepa", stop=stop, on_trial=lambda trial: stop.set())
     assert found.stopped == "interrupted"
@@ -324,18 +324,18 @@ def test_told_to_stop_it_begins_no_further_case():
 def test_the_same_seed_gives_the_same_result_whatever_the_threads(method):
     first, again, threaded = (search(method=method, seed=3, workers=workers)[0] for workers in (1, 1, 4))
     assert first.trials == again.trials
-    told = [{digest_of(trial.stages): trial.mean for trial in found.trials} for found in (first, threaded)]
-    assert told[0] == told[1]
+    result = [{digest_of(trial.stages): trial.mean for trial in found.trials} for found in (first, threaded)]
+    assert result[0] == result[1]
     assert wordings_of(first.judge) == wordings_of(threaded.judge)
 
 
 @pytest.mark.parametrize("method", PROMPT_OPTIMIZERS.names())
 def test_the_unchanged_judge_stays_unless_another_is_better(method):
     def deaf(request: Any) -> Answer:
-        told = prompt_text(request)
+        prompt = prompt_text(request)
         if request.config.logprobs is None:
-            return writes(told, answer_fields(request) or set(re.findall(r'^"(\w+)":', told, re.MULTILINE)))
-        said = "A" if int(re.findall(r"question [ts](\d)", told)[-1]) % 4 < 2 else "B"
+            return writes(prompt, answer_fields(request) or set(re.findall(r'^"(\w+)":', prompt, re.MULTILINE)))
+        said = "A" if int(re.findall(r"question [ts](\d)", prompt)[-1]) % 4 < 2 else "B"
         return {"token_probabilities": {said: 1.0}}
 
     found, _ = search(deaf, method=method)
@@ -346,8 +346,8 @@ def test_the_unchanged_judge_stays_unless_another_is_better(method):
 
 def test_wording_that_leaves_cases_without_a_verdict_cannot_win():
     def breaks(request: Any) -> Answer:
-        told = prompt_text(request)
-        if answer_fields(request) == {"better"} and LESSON in told and "Hard question s0" in told:
+        prompt = prompt_text(request)
+        if answer_fields(request) == {"better"} and LESSON in prompt and "Hard question s0" in prompt:
             return "I would rather write an essay."
         return world(request)
 
@@ -374,11 +374,11 @@ def test_end_to_end_every_stage_that_was_asked_may_change():
 
 
 def chain(request: Any) -> Answer:
-    told, wanted = prompt_text(request), answer_fields(request)
+    prompt, wanted = prompt_text(request), answer_fields(request)
     if wanted == {"criteria"}:
         return {"criteria": ["manners"]}
     if "score_a" in wanted:
-        said = judge_says(told)
+        said = judge_says(prompt)
         scores = {"score_a": 4 if said == "A" else 2, "score_b": 4 if said == "B" else 2}
         return {name: scores.get(name, "some words") for name in wanted}
     if "comparison" in wanted:
@@ -387,7 +387,7 @@ def chain(request: Any) -> Answer:
 
 
 @pytest.mark.parametrize(
-    ("judge", "options", "told"),
+    ("judge", "options", "message"),
     [
         ("longer", {}, "asks no model, so there is no prompt"),
         ("direct", {"stages": ("criteria",)}, "has no stage 'criteria'. Its stages: judgment"),
@@ -400,9 +400,9 @@ def chain(request: Any) -> Answer:
         ("direct", {"select": [SELECT[0].model_copy(update={"label": None})]}, "case 's0' has no label"),
     ],
 )
-def test_what_cannot_be_optimised_is_told(judge, options, told):
+def test_what_cannot_be_optimised_is_refused(judge, options, message):
     judge = plain() if judge == "direct" else build(judge)
-    with pytest.raises(DeclarationError, match=re.escape(told)):
+    with pytest.raises(DeclarationError, match=re.escape(message)):
         search(judge=judge, **options)
 
 
@@ -449,9 +449,9 @@ def test_a_prompt_model_that_cannot_write_the_form_ends_the_search():
 
 def test_models_by_name_answer_judge_and_prompts_each_by_its_own():
     def reply(body: dict[str, Any]) -> dict[str, Any] | None:
-        told = "\n".join(message["content"] for message in body["messages"])
+        prompt = "\n".join(message["content"] for message in body["messages"])
         wanted = set(body.get("response_format", {}).get("json_schema", {}).get("schema", {}).get("properties", {}))
-        return {"better": judge_says(told)} if wanted == {"better"} else writes(told, wanted)
+        return {"better": judge_says(prompt)} if wanted == {"better"} else writes(prompt, wanted)
 
     with MockServer(answer=reply) as server:
         judge = plain(readout="generate").bind(f"openai/judge@{server.url}")
@@ -459,15 +459,15 @@ def test_models_by_name_answer_judge_and_prompts_each_by_its_own():
         found = optimise_prompts(judge, TRAIN, SELECT, options)
         asked = [(body["model"], json.dumps(body["messages"])) for body in server.requests]
     assert (found.score_before, found.score_after) == (0.5, 1.0)
-    assert all(("new_instruction" in told) == (model == "writer") for model, told in asked)
+    assert all(("new_instruction" in prompt) == (model == "writer") for model, prompt in asked)
     assert {stage.model for stage in found.judge.stages()} == {f"openai/judge@{server.url}"}
 
 
 def test_nothing_is_printed(capsys):
     for method in PROMPT_OPTIMIZERS.names():
         search(method=method, workers=2)
-    told = capsys.readouterr()
-    assert (told.out, told.err) == ("", "")
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", "")
 
 
 def evaluator_of(judge: Any) -> WordingEvaluator:

@@ -40,7 +40,7 @@ def steps(cases: list[Case], folder: Path) -> tuple[Compiler, list[str]]:
     return compiler, lines
 
 
-def test_copies_are_in_one_part_and_the_user_is_told(tmp_path: Path) -> None:
+def test_copies_are_in_one_part_and_a_notice_says_so(tmp_path: Path) -> None:
     compiler, lines = steps(copied(150), tmp_path)
     assert "; 60 of 180 cases joined by equal texts" in lines[0]
     elsewhere = {query_digest(case) for name in ("train", "select") for case in compiler.parts[name]}

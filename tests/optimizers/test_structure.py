@@ -36,8 +36,8 @@ def searched(
     folder: Path, *, judge: Judge | None = None, cases: Sequence[Case] = CASES, **given: Any
 ) -> StructureSearch:
     """A search for accuracy over the known judge's settings, without a head."""
-    told = {"space": SPACE, "objective": "accuracy", "run_judge": measured, "fit_head": False, "trials": 9}
-    return search(judge or Known(), cases, folder=folder, **told | given)
+    options = {"space": SPACE, "objective": "accuracy", "run_judge": measured, "fit_head": False, "trials": 9}
+    return search(judge or Known(), cases, folder=folder, **options | given)
 
 
 def struck(at: int, error: BaseException) -> Measure:
@@ -137,7 +137,7 @@ def test_without_a_cost_the_best_so_far_is_the_rival_of_all(tmp_path):
     assert key(found.settings) == ("careful", 5, "both")
 
 
-def test_the_judge_as_it_stands_is_trial_0_also_where_the_space_leaves_it_out(tmp_path):
+def test_the_unchanged_judge_is_trial_0_also_where_the_space_leaves_it_out(tmp_path):
     found = searched(tmp_path, judge=Known(care="sloppy", votes=3), space={"care": ["careful"]}, trials=5)
     assert [trial.settings for trial in found.trials] == [{"care": "sloppy"}, {"care": "careful"}]
     assert found.gain.value == pytest.approx(0.30)
@@ -270,7 +270,7 @@ def test_an_interrupt_ends_the_search_with_what_is_done(tmp_path):
     assert found.trials == searched(tmp_path / "whole").trials[: len(found.trials)]
 
 
-def test_a_measure_that_was_told_to_stop_ends_the_search_alike(tmp_path):
+def test_a_measure_that_was_asked_to_stop_ends_the_search_too(tmp_path):
     calls = count()
     found = searched(tmp_path, run_judge=lambda judge, cases: measured(judge, cases[: 60 if next(calls) < 7 else 3]))
     assert found.ended == "interrupted"
@@ -387,7 +387,7 @@ def test_a_look_with_too_few_labels_for_a_head_stops_nobody(tmp_path):
     assert [(trial.status, trial.cases) for trial in found.trials] == [("complete", 60)] * 2
 
 
-def test_a_search_without_anything_to_search_is_the_judge_as_it_stands(tmp_path):
+def test_a_search_without_anything_to_search_is_the_unchanged_judge(tmp_path):
     found = searched(tmp_path, space={})
     assert (found.ended, found.settings, len(found.trials)) == ("exhausted", {}, 1)
     assert dict(found.summary())["chosen"] == "trial 0 (best): unchanged"
@@ -496,7 +496,7 @@ def test_models_are_offered_by_role():
     assert {stage.model for stage in judge.stages()} == {"local/a"}
 
 
-def test_a_name_that_stands_for_several_models_is_refused():
+def test_a_name_that_means_several_models_is_refused():
     with pytest.raises(DeclarationError, match="several models, local/a, local/b"):
         Space.of(build_panel("direct", ["local/a", "local/b"]), {"model": ["local/c"]})
 

@@ -134,8 +134,8 @@ def with_prompts(folder: Path, to: Path, instructions: str = "Say which is bette
         {"number": number, "stages": {"judge": one}, "judged": 36, "unscored": number, "value": value, "mean": 0.5}
         for number, one, value in ((0, before, 0.6), (1, before, 0.55), (2, after, 0.7), (3, after, None))
     ]
-    told = {"chosen": 2, "before": 0.6, "after": 0.7, "stopped": "", "wordings": {"judge": after}, "trials": trials}
-    (to / "prompts.json").write_text(json.dumps(told))
+    record = {"chosen": 2, "before": 0.6, "after": 0.7, "stopped": "", "wordings": {"judge": after}, "trials": trials}
+    (to / "prompts.json").write_text(json.dumps(record))
     return to
 
 
@@ -161,7 +161,7 @@ def test_the_verdict_and_the_cost_are_those_of_the_record(folder: Callable[[str]
     assert f"A verdict takes {tested['judges'][-1]['calls']:g} call" in said
 
 
-def test_texts_are_told_by_their_correlation(folder: Callable[[str], Path]) -> None:
+def test_texts_are_summarised_by_their_correlation(folder: Callable[[str], Path]) -> None:
     html = compilation_html(read_compilation(folder("texts")), title="", now="")
     assert sections(html) == ["next", "test", "learnt", "recipe"]  # scores have no certainty, and so no certificate
     assert "Spearman of the runs" in html
@@ -200,7 +200,7 @@ def test_steps_that_were_left_out_leave_no_trace(folder: Callable[[str], Path]) 
     }
 
 
-def test_prompts_are_told_with_what_changed(folder: Callable[[str], Path], tmp_path: Path) -> None:
+def test_prompts_are_shown_with_what_changed(folder: Callable[[str], Path], tmp_path: Path) -> None:
     one = read_compilation(with_prompts(folder("pairs"), tmp_path))
     assert prompt_changes(one) == (PromptChange("judge", "Say which is better.", "Say which is better, and why.", 1),)
     html = page_of(one)
@@ -307,8 +307,8 @@ def test_the_judge_file_gives_head_versions_and_commands(folder: Callable[[str],
 def test_report_takes_a_compilation(folder: Callable[[str], Path], tmp_path: Path, capsys: Any) -> None:
     out = tmp_path / "page.html"
     assert run(["report", str(folder("texts")), "--out", str(out), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told == {"out": str(out), "compilation": str(folder("texts")), "bytes": out.stat().st_size}
+    record = json.loads(capsys.readouterr().out)
+    assert record == {"out": str(out), "compilation": str(folder("texts")), "bytes": out.stat().st_size}
     assert "<h1 dir=\"auto\">noisy, compiled</h1>" in out.read_text()  # fmt: skip
     assert run(["report", str(folder("texts")), "--out", str(tmp_path / "page.md"), "--title", "Mine"]) == 0
     assert (tmp_path / "page.md").read_text().startswith("# Mine\n")
@@ -367,9 +367,9 @@ def test_the_page_is_written_into_the_folder_or_an_error_says_what_is_missing(
 def runs(counts: tuple[int, int, int, int], each: int = 1) -> PairedTest:
     """The accuracy test of two runs: both right, the first alone, the second alone, neither; `each` of one group."""
     sides = [(True, True), (True, False), (False, True), (False, False)]
-    told = [side for side, n in zip(sides, counts, strict=True) for _ in range(n)]
+    result = [side for side, n in zip(sides, counts, strict=True) for _ in range(n)]
     judged = [[], []]  # type: ignore[var-annotated]
-    for number, rights in enumerate(told):
+    for number, rights in enumerate(result):
         for side, right in zip(judged, rights, strict=True):
             winner = "a" if right else "b"
             side.append(
@@ -445,11 +445,11 @@ def test_what_cannot_be_counted_is_left_out() -> None:
 
 def test_a_change_is_marked_word_by_word_and_nothing_is_lost() -> None:
     before, after = "Compare A and B.\nSay which is better.", "Compare A with B.\nSay which is better, briefly."
-    told = pieces(before, after)
-    assert "".join(one.text for one in told if one.kind != "added") == before
-    assert "".join(one.text for one in told if one.kind != "removed") == after
+    result = pieces(before, after)
+    assert "".join(one.text for one in result if one.kind != "added") == before
+    assert "".join(one.text for one in result if one.kind != "removed") == after
 
 
-def test_texts_that_have_little_in_common_stand_one_after_the_other() -> None:
+def test_texts_that_have_little_in_common_are_shown_one_after_the_other() -> None:
     assert [one.kind for one in pieces("Say which is better.", "Grade both, then subtract.")] == ["removed", "added"]
     assert pieces("", "New.")[0].kind == "added"

@@ -73,13 +73,13 @@ def whole() -> str:
 
 
 def evil_report() -> list[RunReport]:
-    told_of = evaluation(60, 100)
-    systems = tuple(row.model_copy(update={"system": EVIL + row.system}) for row in told_of.systems)
-    told_of = told_of.model_copy(
+    hostile = evaluation(60, 100)
+    systems = tuple(row.model_copy(update={"system": EVIL + row.system}) for row in hostile.systems)
+    hostile = hostile.model_copy(
         update={
             "systems": systems,
             "signature": EVIL,
-            "sections": told_of.sections | {EVIL: (share(EVIL, 1, 2, EVIL),)},
+            "sections": hostile.sections | {EVIL: (share(EVIL, 1, 2, EVIL),)},
         }
     )
     case = Case.model_validate(
@@ -99,7 +99,7 @@ def evil_report() -> list[RunReport]:
     judged = Judged.model_validate(
         {"case_id": EVIL, "winner": "b", "findings": findings, "notes": [EVIL], "corrections": [fix], "group": EVIL}
     )
-    return [RunReport(EVIL, told_of, [Disagreement(judged, case)]), RunReport("plain", scores_alone())]
+    return [RunReport(EVIL, hostile, [Disagreement(judged, case)]), RunReport("plain", scores_alone())]
 
 
 def test_no_text_becomes_markup_or_script() -> None:
@@ -161,8 +161,8 @@ FIELDS = ("confusion", "labels", "reliability", "curve", "histograms", "systems"
 def test_any_part_may_be_there_alone(part: str) -> None:
     whole = evaluation()
     bare = Evaluation(signature="s", judge="fennec", cases=9, scored=9, labelled=9, groups=9)
-    told_of: dict[str, Any] = {"sections": {part: whole.sections[part]}} if part in whole.sections else {}
-    alone = bare.model_copy(update=told_of or {part: getattr(whole, part)})
+    section: dict[str, Any] = {"sections": {part: whole.sections[part]}} if part in whole.sections else {}
+    alone = bare.model_copy(update=section or {part: getattr(whole, part)})
     html = runs_html([RunReport("r", alone)], title="t", now=NOW)
     questions = re.findall(r'<section id="(?!cases|figures)', html)
     assert len(questions) + html.count('<h3 class="over"') in (1, 2)  # its drawing, its tables or both, and no other
@@ -236,7 +236,7 @@ def test_a_page_of_two_hundred_long_cases_stays_under_five_megabytes() -> None:
     assert len(html.encode()) < 5_000_000
 
 
-def test_a_missing_package_is_told_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_named_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     def absent(module: str) -> None:
         raise ModuleNotFoundError(module)
 
@@ -334,11 +334,11 @@ def test_the_headline_of_scores_is_a_correlation() -> None:
         (Measure(name="none"), "—", ""),
     ],
 )
-def test_figures_are_told_with_their_unit(measure: Measure, value: str, ends: str) -> None:
+def test_figures_are_shown_with_their_unit(measure: Measure, value: str, ends: str) -> None:
     assert (format_measure(measure), format_interval(measure)) == (value, ends)
 
 
-def test_small_values_are_never_told_as_nothing() -> None:
+def test_small_values_are_never_shown_as_nothing() -> None:
     assert (format_p_value(0.00001), format_p_value(0.04), format_p_value(None)) == ("< 0.001", "0.040", "—")
     assert (format_value(0.0), format_value(-0.0, "change"), format_value(float("nan"))) == ("0", "0", "—")
 

@@ -99,7 +99,7 @@ def test_every_sentence_of_a_headline_starts_with_a_capital() -> None:
 # the reader's words
 
 
-def test_certainty_is_told_by_the_verdicts_near_eighty_percent() -> None:
+def test_certainty_is_explained_by_the_verdicts_near_eighty_percent() -> None:
     assert tile("How sure is it?").value == f"When it says 75{THIN}% it is right 68{THIN}%"
     few = tuple(
         Bin(low=low, high=low + 0.1, certainty=low + 0.05, accuracy=share("accuracy", n // 2, n))

@@ -35,7 +35,7 @@ def prepared(rows, *, seed=1, scale=(1, 10), **settings):
 
 
 def texts_judged_and_shown(cases):
-    """Of each reviewer the texts that are judged, and those that stand in a history."""
+    """Of each reviewer the texts that are judged, and those of the histories."""
     judged, shown = defaultdict(set), defaultdict(set)
     for case in cases:
         judged[case.profile.id] |= {candidate.text for candidate in case.candidates}
@@ -66,8 +66,8 @@ def test_a_case_is_a_row_with_others_of_the_same_reviewer():
         assert (case.meta["review"], case.meta["title"]) == (own["review"], own["title"])
         assert case.group == case.profile.id
         for review, title in zip(case.profile.reviews, case.meta["titles"], strict=True):
-            told = by_text[case.profile.id, review.text]
-            assert (review.comment, review.score, title) == (told["review"], told["score"], told["title"])
+            result = by_text[case.profile.id, review.text]
+            assert (review.comment, review.score, title) == (result["review"], result["score"], result["title"])
 
 
 def test_reviewers_are_split_nine_to_one_and_no_reviewer_is_in_both_parts():
@@ -102,8 +102,8 @@ def test_what_is_left_out_adds_up_to_the_rows():
 def test_the_words_of_history_and_text_are_counted_against_the_cap():
     run, cases = prepared(flat_reviews(), max_words=85)
     for case in cases:
-        told = [case.candidates[0].text, *(text for r in case.profile.reviews for text in (r.text, r.comment))]
-        assert case.meta["words"] == len(" ".join(told).split())
+        texts = [case.candidates[0].text, *(text for r in case.profile.reviews for text in (r.text, r.comment))]
+        assert case.meta["words"] == len(" ".join(texts).split())
     over = sum(case.meta["words"] > 85 for case in cases)
     assert 0 < over < len(cases)
     assert sum(part["over 85 words"] for part in run.built.parts.values()) == over
@@ -135,12 +135,12 @@ def test_choices_lose_both_and_neither_and_keep_histories_of_their_aspect():
     judged, shown = texts_judged_and_shown(cases)
     assert cases
     assert all(not judged[name] & shown[name] for name in judged)
-    told = {(row["reviewer"], row["response_a"], row["aspect"]): row["label"].lower() for row in rows}
+    result = {(row["reviewer"], row["response_a"], row["aspect"]): row["label"].lower() for row in rows}
     for case in cases:
         (earlier,) = case.profile.comparisons  # k is 1 for choices
         assert case.query.startswith("Premise ")
-        assert case.label.value == told[case.profile.id, case.candidates[0].text, case.aspect] in ("a", "b")
-        assert earlier.label == told[case.profile.id, earlier.response_a, case.aspect]
+        assert case.label.value == result[case.profile.id, case.candidates[0].text, case.aspect] in ("a", "b")
+        assert earlier.label == result[case.profile.id, earlier.response_a, case.aspect]
         assert earlier.aspect == case.aspect
         assert earlier.query.startswith("Premise ")
     assert set(run.built.parts) == {
@@ -231,11 +231,11 @@ def test_the_command_says_what_was_read_left_out_and_made(capsys):
     assert "train: out.train.jsonl" in out
     assert "usage" not in out
     assert command([*arguments, "--out", "json.jsonl", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["counts"]["reviewers"] == 50
-    assert told["parts"]["validation"]["reviewers"] == 4
-    assert told["files"] == {"train": "json.train.jsonl", "validation": "json.validation.jsonl"}
-    assert told["cases"] == sum(part["cases"] for part in told["parts"].values())
+    record = json.loads(capsys.readouterr().out)
+    assert record["counts"]["reviewers"] == 50
+    assert record["parts"]["validation"]["reviewers"] == 4
+    assert record["files"] == {"train": "json.train.jsonl", "validation": "json.validation.jsonl"}
+    assert record["cases"] == sum(part["cases"] for part in record["parts"].values())
 
 
 def test_perse_is_judged_on_them():
@@ -266,10 +266,10 @@ def test_judging_flat_rows_says_that_they_hold_no_history(capsys):
         arguments = ["judge", "--judge", "perse", "--cases", "flat.jsonl", "--scale", "1..10", "--out", "run",
                      "--lm", f"openai/mock@{server.url}"]  # fmt: skip
         assert command(arguments) == 0
-    told = " ".join(capsys.readouterr().err.split())
-    assert "names reviewer 'r0' without any earlier review: perse judges it without a history. Rows of one" in told
-    assert "dicast prepare --with histories" in told
-    assert "3 of 3 cases were judged without a history of their reviewer." in told
+    output = " ".join(capsys.readouterr().err.split())
+    assert "names reviewer 'r0' without any earlier review: perse judges it without a history. Rows of one" in output
+    assert "dicast prepare --with histories" in output
+    assert "3 of 3 cases were judged without a history of their reviewer." in output
 
 
 @pytest.mark.parametrize("arguments", [["--judge", "longer"], ["--judge", "perse", "--set", "k=0"]])

@@ -121,9 +121,9 @@ def test_a_run_over_the_pairs_has_tau_and_accuracy_by_stratum(tmp_path, monkeypa
     Path("texts.jsonl").write_text("".join(case.model_dump_json() + "\n" for case in texts(aspects=("fluency",))))
     assert command(["prepare", "--with", "pairs", "--cases", "texts.jsonl", "--set", "n=60", "--seed", "5",
                     "--out", "pairs.jsonl", "--json"]) == 0  # fmt: skip
-    told = json.loads(capsys.readouterr().out)
-    assert told["counts"] == {"texts": 72, "pairs": 60}
-    assert sum(part["pairs"] for part in told["parts"].values()) == 60
+    record = json.loads(capsys.readouterr().out)
+    assert record["counts"] == {"texts": 72, "pairs": 60}
+    assert sum(part["pairs"] for part in record["parts"].values()) == 60
     run = dicast.run("longer", "pairs.jsonl", out="run")
     evaluation = dicast.evaluate(run, by="stratum")
     assert evaluation.measure("tau of pairs") is not None

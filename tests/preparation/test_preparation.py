@@ -146,7 +146,7 @@ def random_story(seed):
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_nothing_mapped_is_left_and_the_rest_stands(seed):
+def test_nothing_mapped_is_left_and_the_rest_is_unchanged(seed):
     text, proposals = random_story(seed)
     names = Names(text)
     for proposal in proposals:
@@ -188,7 +188,7 @@ def names_of(**kinds):
 
     def answer(request):
         if answer_fields(request) == {"names"}:
-            proposed = [(name.replace("_", " "), *told.split(" ", 1)) for name, told in kinds.items()]
+            proposed = [(name.replace("_", " "), *text.split(" ", 1)) for name, text in kinds.items()]
             return {"names": [{"name": n, "kind": kind, "replacement": new} for n, kind, new in proposed]}
         return {"answers": []}
 
@@ -267,10 +267,10 @@ def test_suspects_are_asked_for_twice_and_what_stays_unknown_is_recorded():
         if answer_fields(request) == {"names"}:
             return {"names": []}
         rounds.append(prompt_text(request))
-        told = [("Marshall", "person", "Howell"), ("Ghent", "no_name", ""), ("Nobody", "person", "Peter")]
+        expected = [("Marshall", "person", "Howell"), ("Ghent", "no_name", ""), ("Nobody", "person", "Peter")]
         if len(rounds) == 2:
-            told = [("Ava", "person", "two words"), ("Finch", "other", "Wren")]
-        return {"answers": [{"word": word, "kind": kind, "replacement": new} for word, kind, new in told]}
+            expected = [("Ava", "person", "two words"), ("Finch", "other", "Wren")]
+        return {"answers": [{"word": word, "kind": kind, "replacement": new} for word, kind, new in expected]}
 
     result, requests = prepared(single(STORY), answer)
     assert len(requests) == 3
@@ -320,8 +320,8 @@ def test_texts_are_shown_in_a_fence():
 LONG = " ".join(f"word{n}" for n in range(200))
 
 
-def summaries(*told):
-    texts = iter(told)
+def summaries(*answers):
+    texts = iter(answers)
     return lambda request: {"summary": next(texts)}
 
 
@@ -383,7 +383,7 @@ def test_a_spent_budget_is_not_a_failed_case():
 
 
 def test_what_is_wrong_is_named():
-    for wrong, told in (
+    for wrong, message in (
         (
             lambda: build_preparation("anonymize"),
             "preparation 'anonymize': there is no such preparation. Did you mean 'an",
@@ -400,7 +400,7 @@ def test_what_is_wrong_is_named():
         (lambda: build_preparation("summarise", words=0), "words: must be at least 1, got 0"),
         (lambda: build_preparation("summarise").bind("names=openai/x"), "no role 'names'. Its roles: judge, summary"),
     ):
-        with pytest.raises(DeclarationError, match=re.escape(told)):
+        with pytest.raises(DeclarationError, match=re.escape(message)):
             wrong()
 
 

@@ -118,8 +118,8 @@ def test_of_a_pair_the_usual_choice_is_repeated(labels: Any, winner: str, certai
 
 
 def test_a_choice_about_the_judged_texts_is_not_repeated() -> None:
-    told = Comparison(response_a=PAIR.candidates[0].text, response_b=PAIR.candidates[1].text, label="b")
-    known = Reviewer(id="r", comparisons=[told, told, *choices("a").comparisons])
+    result = Comparison(response_a=PAIR.candidates[0].text, response_b=PAIR.candidates[1].text, label="b")
+    known = Reviewer(id="r", comparisons=[result, result, *choices("a").comparisons])
     assert build("reviewer-average")(pair_for(known)).winner == "a"
 
 
@@ -204,12 +204,12 @@ def test_matrix_factorisation_is_never_fitted_to_what_is_judged() -> None:
     pytest.importorskip("surprise")
     honest = rated_cases()
     scores = [build("matrix-factorisation").fit(honest)(case).scores for case in honest]
-    # The judged text with a telling score stands in the histories of a copy: nothing may change.
+    # The judged text with a score that gives it away is in the histories of a copy: nothing may change.
     leaking = []
     for case in honest:
         assert isinstance(case.profile, Reviewer)
-        told = Review(text=case.candidates[0].text, score=1)
-        person = case.profile.model_copy(update={"reviews": (*case.profile.reviews, told)})
+        result = Review(text=case.candidates[0].text, score=1)
+        person = case.profile.model_copy(update={"reviews": (*case.profile.reviews, result)})
         leaking.append(case.model_copy(update={"profile": person}))
     judge = build("matrix-factorisation").fit(leaking)
     assert [judge(case).scores for case in leaking] == scores
@@ -254,9 +254,9 @@ def test_what_is_judged_is_not_learned_from_another_file(tmp_path: Path) -> None
 def test_matrix_factorisation_does_not_read_labels() -> None:
     pytest.importorskip("surprise")
     cases = rated_cases()
-    told = [case.model_copy(update={"label": None, "meta": {"score": 10}}) for case in cases]
-    first, second = (build("matrix-factorisation").fit(some) for some in (cases, told))
-    assert [first(case).scores for case in cases] == [second(case).scores for case in told]
+    unlabelled = [case.model_copy(update={"label": None, "meta": {"score": 10}}) for case in cases]
+    first, second = (build("matrix-factorisation").fit(some) for some in (cases, unlabelled))
+    assert [first(case).scores for case in cases] == [second(case).scores for case in unlabelled]
 
 
 def test_a_text_judged_for_one_reviewer_may_be_another_s_history() -> None:
@@ -308,7 +308,7 @@ def test_of_a_pair_the_higher_prediction_wins() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cases", "told"),
+    ("cases", "message"),
     [
         ([], "no case has a reviewer's history"),
         ([text_for(None)], "no case has a reviewer's history"),
@@ -316,8 +316,8 @@ def test_of_a_pair_the_higher_prediction_wins() -> None:
         ([text_for(reviewer(3)), text_for(reviewer(3, id="s", scale=(1, 5)))], "histories on several scales"),
     ],
 )
-def test_histories_that_cannot_be_used_are_refused(cases: list[Case], told: str) -> None:
-    with pytest.raises(DeclarationError, match=told):
+def test_histories_that_cannot_be_used_are_refused(cases: list[Case], message: str) -> None:
+    with pytest.raises(DeclarationError, match=message):
         build("matrix-factorisation").fit(cases)
 
 

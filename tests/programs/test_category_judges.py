@@ -48,7 +48,7 @@ def offered(request: Any) -> list[str]:
 
 
 def liking(shares: dict[str, float], first: float = 0.0) -> Any:
-    """A model that gives each category its share, and `first` more weight to whatever stands first."""
+    """A model that gives each category its share, and `first` more weight to whatever comes first."""
 
     def answer(request: Any) -> Any:
         names = offered(request)

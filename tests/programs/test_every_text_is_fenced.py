@@ -105,7 +105,7 @@ def prompts_of(judge: Judge, case: Case, text: str) -> list[str]:
 
 
 def outside(prompt: str) -> str:
-    """What stands in no fence and no quotation marks, read line by line as a reader would."""
+    """What is in no fence and no quotation marks, read line by line as a reader would."""
     lines, closing = [], ""
     for line in prompt.split("\n"):
         label = line.rstrip("<")

@@ -115,9 +115,9 @@ def test_there_are_one_to_ten_branches(branches: Any) -> None:
 def test_each_judgment_shows_the_guideline_of_its_criterion() -> None:
     _, requests = run(order="one")
     judged = [prompt_text(request) for request in asking(requests, *PAIRED)]
-    told = "1: level 1\n2: level 2\n3: level 3\n4: level 4\n5: level 5\nLook at: more is better"
+    line = "1: level 1\n2: level 2\n3: level 3\n4: level 4\n5: level 5\nLook at: more is better"
     assert len(judged) == 2
-    assert all(told in text for text in judged)
+    assert all(line in text for text in judged)
 
 
 def test_a_guideline_sees_request_and_criterion_and_no_response() -> None:
@@ -157,7 +157,7 @@ def test_both_orders_are_judged_and_mapped_back() -> None:
     assert {finding.scores for finding in verdict.findings} == {(1.0, 5.0)}
 
 
-def test_explanations_stand_under_the_case_s_own_letters() -> None:
+def test_explanations_use_the_case_s_own_letters() -> None:
     verdict, _ = run()
     assert verdict.findings[0].explanation == "(a) A got 1 (b) B got 5 z"
     assert verdict.findings[1].explanation == "(a) B got 1 (b) A got 5 z [shown in the other order: its A is b]"
@@ -304,7 +304,7 @@ A, B, TIE = (Winner(value=value) for value in ("a", "b", "tie"))
         (": x", ""),
     ],
 )
-def test_the_head_of_a_criterion_stands_before_its_colon(criterion: str, name: str) -> None:
+def test_the_name_of_a_criterion_ends_before_its_colon(criterion: str, name: str) -> None:
     assert criterion_head(criterion) == name
 
 

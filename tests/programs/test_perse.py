@@ -41,9 +41,9 @@ def run(
 def shown(name: str = "perse", case: Case = TEXT, answer: Any = ANSWER, **settings: Any) -> str:
     """The history that the model is shown, empty when there is none."""
     _, requests = run(name, case, answer, **settings)
-    told = {(r.messages[0].text or "").partition("History:\n<<<\n")[2].partition("\n>>>")[0] for r in requests}
-    assert len(told) == 1
-    return told.pop()
+    result = {(r.messages[0].text or "").partition("History:\n<<<\n")[2].partition("\n>>>")[0] for r in requests}
+    assert len(result) == 1
+    return result.pop()
 
 
 def with_reviews(*reviews: Review, **fields: Any) -> Case:
@@ -55,9 +55,9 @@ def with_reviews(*reviews: Review, **fields: Any) -> Case:
 
 @pytest.mark.parametrize("k", [0, 1, 2, 3, 5, 8])
 def test_k_reviews_are_shown_each_with_text_comment_and_score(k: int) -> None:
-    told = shown(k=k)
-    known = [n for n in range(1, 9) if f"Text: Plot number {n}.\nReview: Comment on {n}.\nScore: {n}" in told]
-    assert len(known) == told.count("Text: ") == told.count("Score: ") == k
+    result = shown(k=k)
+    known = [n for n in range(1, 9) if f"Text: Plot number {n}.\nReview: Comment on {n}.\nScore: {n}" in result]
+    assert len(known) == result.count("Text: ") == result.count("Score: ") == k
 
 
 def test_three_reviews_are_shown_unless_said_otherwise() -> None:
@@ -71,8 +71,8 @@ def test_without_history_nothing_is_said_of_one() -> None:
 
 
 def test_the_history_s_own_order_is_kept() -> None:
-    told = shown(k=5, seed=3)
-    places = [told.index(f"Text: {review.text}") for review in REVIEWS if review.text in told]
+    result = shown(k=5, seed=3)
+    places = [result.index(f"Text: {review.text}") for review in REVIEWS if review.text in result]
     assert places == sorted(places)
 
 
@@ -82,9 +82,9 @@ def test_another_seed_shows_other_reviews() -> None:
 
 
 def test_a_shuffle_shows_the_same_reviews_in_another_order() -> None:
-    told = [shown(k=5, shuffle=shuffle) for shuffle in (0, 1, 2)]
-    assert len(set(told)) == 3
-    assert len({tuple(sorted(one.split("\n\n"))) for one in told}) == 1
+    result = [shown(k=5, shuffle=shuffle) for shuffle in (0, 1, 2)]
+    assert len(set(result)) == 3
+    assert len({tuple(sorted(one.split("\n\n"))) for one in result}) == 1
 
 
 def test_every_case_of_a_reviewer_shows_the_same_reviews() -> None:
@@ -106,8 +106,8 @@ def test_enough_reviews_are_not_noted() -> None:
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("readout", ["generate", "probability"])
 def test_a_judged_text_is_never_in_the_history(seed: int, readout: str) -> None:
-    told = Review(text=TEXT.candidates[0].text, comment="The secret comment.", score=9.5)
-    case = with_reviews(told, *REVIEWS[:3], told)
+    result = Review(text=TEXT.candidates[0].text, comment="The secret comment.", score=9.5)
+    case = with_reviews(result, *REVIEWS[:3], result)
 
     def answer(request: Request) -> Answer:
         return TENTHS if request.config.logprobs else ANSWER
@@ -120,19 +120,19 @@ def test_a_judged_text_is_never_in_the_history(seed: int, readout: str) -> None:
 
 
 def test_neither_text_of_a_pair_is_in_the_history() -> None:
-    told = [Review(text=one.text, comment="The secret comment.", score=1) for one in PAIR.candidates]
-    case = PAIR.model_copy(update={"profile": Reviewer(id="r", reviews=[*told, *REVIEWS[:2]])})
+    result = [Review(text=one.text, comment="The secret comment.", score=1) for one in PAIR.candidates]
+    case = PAIR.model_copy(update={"profile": Reviewer(id="r", reviews=[*result, *REVIEWS[:2]])})
     _, requests = run("perse", case, k=4)
     assert all("secret" not in prompt_text(request) for request in requests)
     assert all("Text: A heist" not in prompt_text(request) for request in requests)
 
 
 def test_neither_text_of_a_pair_is_in_an_earlier_choice() -> None:
-    told = [
+    result = [
         Comparison(response_a=PAIR.candidates[1].text, response_b="The secret.", label="b"),
         Comparison(response_a="The secret.", response_b=PAIR.candidates[0].text, label="b"),
     ]
-    case = PAIR.model_copy(update={"profile": Reviewer(id="r", comparisons=[*told, CHOICES[0]])})
+    case = PAIR.model_copy(update={"profile": Reviewer(id="r", comparisons=[*result, CHOICES[0]])})
     _, requests = run("perse-pairwise", case, {"preferred": "A"}, k=3)
     assert all("secret" not in prompt_text(request) for request in requests)
     assert all("Left 0." in prompt_text(request) for request in requests)
@@ -200,13 +200,13 @@ def test_an_earlier_choice_is_shown_with_its_query_and_aspect() -> None:
 
 
 @pytest.mark.parametrize(
-    ("aspects", "told"), [("same", {"Left 0.", "Left 2."}), ("all", {f"Left {n}." for n in range(4)})]
+    ("aspects", "expected"), [("same", {"Left 0.", "Left 2."}), ("all", {f"Left {n}." for n in range(4)})]
 )
-def test_choices_about_other_aspects_are_shown_where_asked_for(aspects: str, told: set[str]) -> None:
+def test_choices_about_other_aspects_are_shown_where_asked_for(aspects: str, expected: set[str]) -> None:
     named = [choice.model_copy(update={"aspect": ("surprise", "ending")[n % 2]}) for n, choice in enumerate(CHOICES)]
     case = PAIR.model_copy(update={"profile": Reviewer(id="r", comparisons=named)})
     history = shown("perse-pairwise", case, {"preferred": "A"}, k=4, aspects=aspects)
-    assert set(re.findall("Left [0-9][.]", history)) == told
+    assert set(re.findall("Left [0-9][.]", history)) == expected
 
 
 def test_records_without_query_and_aspect_have_the_digests_they_had() -> None:
@@ -378,10 +378,10 @@ def test_the_reviewer_s_own_scale_is_the_verdict_s(asked: int, score: float) -> 
     assert run("perse", case, {"review": "r", "score": asked})[0].scores == pytest.approx((score,))
 
 
-@pytest.mark.parametrize(("own", "told"), [(1, "1"), (5, "10"), (3, "5.5"), (2, "3.2"), (4, "7.8")])
-def test_the_history_is_shown_on_the_scale_that_is_asked_for(own: float, told: str) -> None:
+@pytest.mark.parametrize(("own", "expected"), [(1, "1"), (5, "10"), (3, "5.5"), (2, "3.2"), (4, "7.8")])
+def test_the_history_is_shown_on_the_scale_that_is_asked_for(own: float, expected: str) -> None:
     case = with_reviews(Review(text="x", score=own), scale=(1, 5))
-    assert shown(case=case).endswith(f"Score: {told}")
+    assert shown(case=case).endswith(f"Score: {expected}")
 
 
 def test_a_history_on_the_asked_scale_is_shown_as_it_is() -> None:

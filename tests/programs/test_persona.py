@@ -38,14 +38,14 @@ def run(case: Case, answer: Any, cache: bool = False, **settings: Any) -> tuple[
 
 
 def shown(case: Case = PAIR, **settings: Any) -> str:
-    """What the model is told of the person."""
+    """What the model reads of the person."""
     _, requests = run(case, {"preferred": "A"}, order="one", **settings)
     said: str = requests[0].messages[0].text
     return said.partition("Person:\n<<<\n")[2].partition("\n>>>")[0]
 
 
 def prefers(word: str, **more: Any) -> Any:
-    """An LM that prefers the response with the word, wherever it stands."""
+    """An LM that prefers the response with the word, wherever it is."""
 
     def answer(request: Request) -> Answer:
         first = prompt_text(request).partition("Response A:\n<<<\n")[2].split("\n>>>")[0]
@@ -71,9 +71,9 @@ KEY = {"education", "ethnicity", "birth_country", "residence_country"}
     ],
 )
 def test_only_the_wanted_features_are_shown(features: str, known: set[str]) -> None:
-    told = shown(features=features)
-    assert {name for name, value in FEATURES.items() if f"{name.replace('_', ' ')}: {value}" in told} == known
-    assert {name for name, value in FEATURES.items() if value in told} == known
+    result = shown(features=features)
+    assert {name for name, value in FEATURES.items() if f"{name.replace('_', ' ')}: {value}" in result} == known
+    assert {name for name, value in FEATURES.items() if value in result} == known
 
 
 @pytest.mark.parametrize("features", ["key", "least", "none", "age"])
@@ -83,7 +83,7 @@ def test_the_free_text_is_shown_with_all_features_alone(features: str) -> None:
     assert not any("long walks" in prompt_text(request) for request in requests)
 
 
-def test_a_feature_that_the_text_tells_is_not_told_twice() -> None:
+def test_a_feature_that_the_text_states_is_not_shown_twice() -> None:
     person = Persona(features={"age": "30"}, text="The person is 30 years old.")
     assert shown(PAIR.model_copy(update={"profile": person})) == "The person is 30 years old."
 
@@ -200,12 +200,12 @@ def test_a_number_of_features_that_is_none_is_refused_at_once(wrong: str) -> Non
 
 @pytest.mark.parametrize("count", range(len(FEATURES) + 1))
 def test_so_many_of_the_first_features_are_shown(count: int) -> None:
-    told = shown(features=f"first:{count}")
-    assert {name for name, value in FEATURES.items() if value in told} == set(list(FEATURES)[:count])
+    result = shown(features=f"first:{count}")
+    assert {name for name, value in FEATURES.items() if value in result} == set(list(FEATURES)[:count])
 
 
-def known(told: str) -> set[str]:
-    return {name for name, value in FEATURES.items() if f"{name.replace('_', ' ')}: {value}" in told}
+def known(text: str) -> set[str]:
+    return {name for name, value in FEATURES.items() if f"{name.replace('_', ' ')}: {value}" in text}
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -286,9 +286,9 @@ def test_the_explanation_weighs_the_general_factors_beside_the_person() -> None:
 
 def test_the_explanation_is_shown_to_its_own_question_alone() -> None:
     _, requests = run(answer=cook(explained={1: 2}), explain=True)
-    told = [prompt_text(request) for request in requests if "lentils hold no meat" in prompt_text(request)]
-    assert len(told) == 1
-    assert "<<<\nlentils hold no meat and are quick\n>>>" in told[0]
+    prompt = [prompt_text(request) for request in requests if "lentils hold no meat" in prompt_text(request)]
+    assert len(prompt) == 1
+    assert "<<<\nlentils hold no meat and are quick\n>>>" in prompt[0]
 
 
 def test_the_explanation_changes_no_score_and_no_weight() -> None:
@@ -298,7 +298,7 @@ def test_the_explanation_changes_no_score_and_no_weight() -> None:
     assert guideline(with_it) == guideline(without)
 
 
-def test_the_explanation_s_notes_are_told_apart() -> None:
+def test_the_explanation_s_notes_are_distinguished() -> None:
     verdict, _ = run(answer=cook({1: 1, 2: 2}, explained={1: 2, 3: 1}), explain=True)
     assert verdict.notes == (
         "preference: no weight was given to cheap; 5 was taken",
@@ -350,9 +350,9 @@ def test_the_score_follows_what_is_said_of_the_facts() -> None:
 def test_each_answer_is_scored_alone_with_question_person_and_guideline() -> None:
     scored = stage(run()[1], "explanation", "factual", "score")
     assert len(scored) == 3
-    for told in scored:
-        assert sum(f"<<<\n{answer}\n>>>" in told for answer in ("steak", "lentils", "beef")) == 1
-        assert all(part in told for part in ("What to cook?", "no meat", "avoid meat (weight 10)"))
+    for prompt in scored:
+        assert sum(f"<<<\n{answer}\n>>>" in prompt for answer in ("steak", "lentils", "beef")) == 1
+        assert all(part in prompt for part in ("What to cook?", "no meat", "avoid meat (weight 10)"))
 
 
 @pytest.mark.parametrize("cap", range(1, 11))

@@ -27,7 +27,7 @@ def run(name: str, case: Case, answer: Any, cache: bool = False, **settings: Any
         return build(name, **({"task": "summary"} | settings))(case), lm.requests
 
 
-def told(name: str, answer: Any, case: Case = TEXT, **settings: Any) -> str:
+def first_prompt(name: str, answer: Any, case: Case = TEXT, **settings: Any) -> str:
     """The first prompt that a judge sends."""
     sent: str = prompt_text(run(name, case, answer, **settings)[1][0])
     return sent
@@ -46,7 +46,7 @@ ANSWERS: dict[str, Any] = {
 
 @pytest.mark.parametrize("form", ANSWERS)
 def test_every_form_shows_the_source_the_text_the_task_and_the_aspect(form: str) -> None:
-    shown = told("explicit", ANSWERS[form], form=form)
+    shown = first_prompt("explicit", ANSWERS[form], form=form)
     for text in ("<<<\nThe article.\n>>>", "<<<\nThe summary.\n>>>", task("summary").wording):
         assert text in shown
     assert f"coherence: {COHERENCE.meaning}" in shown
@@ -54,13 +54,13 @@ def test_every_form_shows_the_source_the_text_the_task_and_the_aspect(form: str)
 
 @pytest.mark.parametrize(("form", "ends"), [("V1", True), ("V2", True), ("V3", False), ("V4", False), ("V5", True)])
 def test_the_forms_that_describe_both_ends_show_them_under_headings(form: str, ends: bool) -> None:
-    shown = told("explicit", ANSWERS[form], form=form)
+    shown = first_prompt("explicit", ANSWERS[form], form=form)
     assert (f"Worst:\n{COHERENCE.worst}" in shown) == ends
     assert (f"Best:\n{COHERENCE.best}" in shown) == ends
 
 
 def test_form_v3_shows_no_end_of_the_scale() -> None:
-    shown = told("explicit", ANSWERS["V3"], form="V3")
+    shown = first_prompt("explicit", ANSWERS["V3"], form="V3")
     assert COHERENCE.worst not in shown
     assert COHERENCE.best not in shown
 
@@ -68,7 +68,7 @@ def test_form_v3_shows_no_end_of_the_scale() -> None:
 def test_form_v4_describes_five_levels() -> None:
     lines = [f"{level}: {COHERENCE.level(level)}" for level in range(1, 6)]
     assert len(set(lines)) == 5
-    assert "Levels:\n" + "\n".join(lines) in told("explicit", ANSWERS["V4"], form="V4")
+    assert "Levels:\n" + "\n".join(lines) in first_prompt("explicit", ANSWERS["V4"], form="V4")
 
 
 @pytest.mark.parametrize("name", presets())
@@ -87,16 +87,18 @@ def test_every_aspect_of_a_preset_has_five_levels_of_its_own(name: str) -> None:
 def test_form_v4_shows_the_levels_of_a_user_s_file(tmp_path: Any) -> None:
     file = tmp_path / "recipes.yaml"
     file.write_text("wording: a recipe\naspects: {coherence: {meaning: steps in order, levels: [v, w, x, y, z]}}\n")
-    assert "Levels:\n1: v\n2: w\n3: x\n4: y\n5: z\n" in told("explicit", ANSWERS["V4"], form="V4", task=str(file))
-    assert "Worst:\nv\n" in told("explicit", ANSWERS["V1"], task=str(file))
+    assert "Levels:\n1: v\n2: w\n3: x\n4: y\n5: z\n" in first_prompt(
+        "explicit", ANSWERS["V4"], form="V4", task=str(file)
+    )
+    assert "Worst:\nv\n" in first_prompt("explicit", ANSWERS["V1"], task=str(file))
 
 
 def test_only_form_v4_shows_levels() -> None:
-    assert [form for form in ANSWERS if "Levels:" in told("explicit", ANSWERS[form], form=form)] == ["V4"]
+    assert [form for form in ANSWERS if "Levels:" in first_prompt("explicit", ANSWERS[form], form=form)] == ["V4"]
 
 
 def test_form_v2_says_the_same_as_v1_in_other_words() -> None:
-    first, second = (told("explicit", ANSWERS[form], form=form).partition("\nTask:\n") for form in ("V1", "V2"))
+    first, second = (first_prompt("explicit", ANSWERS[form], form=form).partition("\nTask:\n") for form in ("V1", "V2"))
     assert first[2] == second[2]
     assert first[0] != second[0]
 
@@ -237,13 +239,13 @@ def test_the_task_is_a_preset_a_file_or_plain_words(name: str, tmp_path: Any) ->
     answer = {"explicit": {"score": 1}, "implicit": {"token_probabilities": {"Yes": 1.0}}, "pairwise": {"better": "A"}}[
         name
     ]
-    for wording, task_told, aspect in (
+    for wording, task_shown, aspect in (
         ("summary", task("summary").wording, f"coherence: {COHERENCE.meaning}"),
         (str(file), "a recipe", "coherence: steps in order"),
         ("a product review", "a product review", '"coherence"'),  # an aspect of the case, not of the task
     ):
-        shown = told(name, answer, PAIR, task=wording)
-        assert f"Task:\n{task_told}\n" in shown
+        shown = first_prompt(name, answer, PAIR, task=wording)
+        assert f"Task:\n{task_shown}\n" in shown
         assert f"Aspect:\n{aspect}\n" in shown
 
 
@@ -326,7 +328,7 @@ def test_a_token_that_is_only_the_chosen_one_counts_once() -> None:
 
 
 def test_the_implicit_question_ends_with_the_cue_for_the_next_token() -> None:
-    shown = told("implicit", {"token_probabilities": {"Yes": 1.0}})
+    shown = first_prompt("implicit", {"token_probabilities": {"Yes": 1.0}})
     assert shown.endswith("Answer with Yes or No.\nAnswer:")
     assert "A. " not in shown
 
@@ -409,14 +411,14 @@ def test_by_probability_the_mirrored_form_exchanges_the_letters(form: str) -> No
 @pytest.mark.parametrize(("form", "first"), [("V1", False), ("V2", True), ("V3", False)])
 def test_form_v2_alone_asks_its_question_before_the_texts(form: str, first: bool, readout: str) -> None:
     answer = {"token_probabilities": {"A": 1.0}} if readout == "probability" else FORMS[form]
-    shown = told("pairwise", answer, PAIR, form=form, readout=readout)
+    shown = first_prompt("pairwise", answer, PAIR, form=form, readout=readout)
     assert (shown.index("Aspect:\ncoherence") < shown.index("One.")) == first
 
 
 def test_form_v3_asks_which_is_worse() -> None:
     for readout in ("generate", "probability"):
         answer = {"token_probabilities": {"A": 1.0}} if readout == "probability" else FORMS["V3"]
-        shown = told("pairwise", answer, PAIR, form="V3", readout=readout)
+        shown = first_prompt("pairwise", answer, PAIR, form="V3", readout=readout)
         assert "worse" in shown
         assert "better" not in shown
 
@@ -483,7 +485,7 @@ def test_form_v4_has_no_probability_readout() -> None:
         run("pairwise", PAIR, FORMS["V4"], form="V4", readout="probability")
 
 
-def test_a_taste_for_the_first_place_is_a_tie_that_is_told() -> None:
+def test_a_taste_for_the_first_place_is_a_tie_that_is_reported() -> None:
     verdict, _ = run("pairwise", PAIR, {"better": "A"})
     assert (verdict.winner, verdict.consistent) == ("tie", False)
 

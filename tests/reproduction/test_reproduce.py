@@ -164,7 +164,7 @@ def only(figure, printed, explained=None):
 
 
 @pytest.mark.parametrize(
-    ("figure", "printed", "told"),
+    ("figure", "printed", "message"),
     [
         (Recomputed(0.81, 100, 81), PublishedValue(0.81, 2, 81, 100), "exact"),
         (Recomputed(0.81, 100, 81), PublishedValue(0.81, 2, 162, 200), "differs, unexplained"),
@@ -179,8 +179,8 @@ def only(figure, printed, explained=None):
         (None, PublishedValue(0.5, 1), "not recorded, unexplained"),
     ],
 )
-def test_verdicts(figure, printed, told):
-    assert only(figure, printed).verdict_text == told
+def test_verdicts(figure, printed, message):
+    assert only(figure, printed).verdict_text == message
 
 
 @pytest.mark.parametrize(
@@ -240,9 +240,9 @@ def test_published_figures_keep_the_decimals_of_their_sources():
 
 def test_the_tables_are_those_of_the_file_of_published_figures():
     text = (Path(__file__).parents[2] / "reproduction" / "published.yaml").read_text(encoding="utf-8")
-    told = yaml.safe_load(text)
-    assert set(told) == set(TABLES.names())
-    for name, table in told.items():
+    record = yaml.safe_load(text)
+    assert set(record) == set(TABLES.names())
+    for name, table in record.items():
         if "values" in table:
             of_paper = {value for value in table.get("explained", {}) if not value.endswith(" (notebook)")}
             assert of_paper <= set(table["values"]), name
@@ -362,18 +362,18 @@ def test_an_explained_difference_is_no_failure(elsewhere, capsys):
     rows = no_persona("personalized_prism", 519, 986) + no_persona("personalized_ec", 254, 510)
     write(elsewhere / "there" / "personalized_judge" / "judgments.jsonl", rows)
     assert run(["reproduce", "personalized-judge-no-persona", "--data", "there"]) == 0
-    told = lines(capsys)
-    assert told[2:6] == [
+    output = lines(capsys)
+    assert output[2:6] == [
         "  value                  recomputed        n  published  difference  verdict       basis",
         "  PRISM, no persona      0.5264      519/986  0.685      -0.1586     differs       items",
         "  OpinionQA, no persona  -                 -  0.575      -           not recorded  -",
         "  EC, no persona         0.4980      254/510  0.498      +0.0000     rounds equal  items",
     ]
-    assert told[6].startswith(
+    assert output[6].startswith(
         "  PRISM, no persona: the released run and the notebook have .526 (519 of 986); without the"
     )
-    assert told[8] == "  OpinionQA, no persona: no run without a persona is released for OpinionQA."
-    assert told[-1] == "3 values: 1 round equal, 1 differ (all explained), 1 not recorded (all explained)"
+    assert output[8] == "  OpinionQA, no persona: no run without a persona is released for OpinionQA."
+    assert output[-1] == "3 values: 1 round equal, 1 differ (all explained), 1 not recorded (all explained)"
 
 
 AGGREGATE = {
@@ -428,12 +428,12 @@ def test_a_value_of_a_run_that_is_not_there_says_which_file_has_it(elsewhere):
 
 def llmbar(folder, **other):
     """Two runs of two rows with the source's statistics, which are exact but for `other`."""
-    told = {"judge": "j", "setting": "default", "correct_False": "1 / 2 = 50.0%", "correct_True": "2 / 2 = 100.0%"}
-    told |= {"correct_average": "75.0%", "correct_both": "1 / 2 = 50.0%", "equal": "1 / 2 = 50.0%"}
-    told |= {"kappa_False": 1 / 3, "kappa_True": 1 / 3, "kappa_average": 1 / 3, "kappa_agreement": 0.0}
+    expected = {"judge": "j", "setting": "default", "correct_False": "1 / 2 = 50.0%", "correct_True": "2 / 2 = 100.0%"}
+    expected |= {"correct_average": "75.0%", "correct_both": "1 / 2 = 50.0%", "equal": "1 / 2 = 50.0%"}
+    expected |= {"kappa_False": 1 / 3, "kappa_True": 1 / 3, "kappa_average": 1 / 3, "kappa_agreement": 0.0}
     for subset in ("natural", "gptinst"):
         write(folder / "llmbar" / f"{subset}.jsonl", [verdict("a", "a"), verdict("a", "b", "b")])
-    statistics = [told | {"subset": "natural"}, told | {"subset": "gptinst"} | other]
+    statistics = [expected | {"subset": "natural"}, expected | {"subset": "gptinst"} | other]
     write(folder / "llmbar" / "published_statistics.jsonl", statistics)
 
 
@@ -441,12 +441,12 @@ def test_printed_counts_are_exact_or_differ(elsewhere, capsys):
     # By hand: verdicts 1, 1 and 1, 0 against labels 1, 2: kappa 0 and 1/3.
     llmbar(elsewhere / "there", kappa_False=0.0, kappa_average=1 / 6)
     assert run(["reproduce", "llmbar", "--data", "there", "--json"]) == 1
-    told = json.loads(capsys.readouterr().out)
-    assert told["unexplained"] == [
+    record = json.loads(capsys.readouterr().out)
+    assert record["unexplained"] == [
         "llmbar: natural, j default, kappa as printed",
         "llmbar: natural, j default, kappa as printed, mean of both orders",
     ]
-    assert told["verdicts"] == {"exact": 16, "rounds equal": 0, "differs": 2, "not recorded": 0}
+    assert record["verdicts"] == {"exact": 16, "rounds equal": 0, "differs": 2, "not recorded": 0}
 
 
 @pytest.mark.parametrize("share", ["1 of 2", "1 / 0 = 0%", ""])
@@ -459,20 +459,20 @@ def test_a_share_that_is_not_written_as_the_source_writes_them_is_refused(elsewh
 def test_all_tells_what_is_not_there(elsewhere, capsys):
     write(elsewhere / "recorded" / AUTOJ, autoj(5496, 8341, 10_000))
     assert run(["reproduce", "all", "--data", "recorded"]) == 0
-    told = lines(capsys)
-    assert told[6] == f"personalized-judge-table-1: missing ({Path('recorded/personalized_judge/judgments.jsonl')})"
-    assert sum(": missing (" in line for line in told) == len(TABLES.names()) - 1
-    assert told[-1] == "2 values: 2 round equal"
+    output = lines(capsys)
+    assert output[6] == f"personalized-judge-table-1: missing ({Path('recorded/personalized_judge/judgments.jsonl')})"
+    assert sum(": missing (" in line for line in output) == len(TABLES.names()) - 1
+    assert output[-1] == "2 values: 2 round equal"
 
 
 def test_json_has_every_row(elsewhere, capsys):
     write(elsewhere / "recorded" / AUTOJ, autoj(55, 83, 100))
     assert run(["reproduce", "all", "--data", "recorded", "--json"]) == 1
-    told = json.loads(capsys.readouterr().out)
-    assert told["verdicts"] == {"exact": 0, "rounds equal": 0, "differs": 2, "not recorded": 0}
-    assert told["unexplained"] == ["autoj: both-orders accuracy", "autoj: consistency"]
-    assert len(told["missing"]) == len(TABLES.names()) - 1
-    (table,) = told["tables"]
+    record = json.loads(capsys.readouterr().out)
+    assert record["verdicts"] == {"exact": 0, "rounds equal": 0, "differs": 2, "not recorded": 0}
+    assert record["unexplained"] == ["autoj: both-orders accuracy", "autoj: consistency"]
+    assert len(record["missing"]) == len(TABLES.names()) - 1
+    (table,) = record["tables"]
     assert table["rows"][0] | {"difference": None, "recomputed": None} == {
         "table": "autoj",
         "name": "both-orders accuracy",
@@ -488,7 +488,7 @@ def test_json_has_every_row(elsewhere, capsys):
     }
 
 
-def test_long_tables_are_told_in_a_line_a_subset_unless_full(recorded, capsys):
+def test_long_tables_are_summarised_in_a_line_a_subset_unless_full(recorded, capsys):
     assert run(["reproduce", "llmbar", "--data", str(recorded)]) == 0
     short = lines(capsys)
     assert short[2:4] == ["  natural: 585 values: 585 exact", "  gptinst: 585 values: 585 exact"]
@@ -497,17 +497,17 @@ def test_long_tables_are_told_in_a_line_a_subset_unless_full(recorded, capsys):
     assert len(lines(capsys)) == 3 + 1170 + 2
 
 
-def test_reasons_follow_the_table_and_are_told_once(recorded, capsys):
+def test_reasons_follow_the_table_and_are_given_once(recorded, capsys):
     assert run(["reproduce", "personalized-judge-table-2", "--data", str(recorded)]) == 0
-    told = " ".join(capsys.readouterr().out.split())
-    assert told.count("which loses one") == 1
+    output = " ".join(capsys.readouterr().out.split())
+    assert output.count("which loses one") == 1
     assert (
-        "PRISM, gpt-4o, high: correct; PRISM, command-r-plus, low: correct; OpinionQA, gpt-4o, high: correct:" in told
+        "PRISM, gpt-4o, high: correct; PRISM, command-r-plus, low: correct; OpinionQA, gpt-4o, high: correct:" in output
     )
 
 
 @pytest.mark.parametrize(
-    ("row", "told"),
+    ("row", "message"),
     [
         ('{"item_id": "x"', "line 2: Invalid JSON: EOF while parsing"),
         ('["a"]', "line 2: Input should be an object."),
@@ -518,16 +518,16 @@ def test_reasons_follow_the_table_and_are_told_once(recorded, capsys):
         ),
     ],
 )
-def test_a_damaged_row_is_named(elsewhere, capsys, row, told):
+def test_a_damaged_row_is_named(elsewhere, capsys, row, message):
     path = elsewhere / "there" / AUTOJ
     write(path, autoj(1, 1, 1))
     path.write_text(path.read_text() + row + "\n")
     assert run(["reproduce", "all", "--data", "there"]) == 3
-    assert capsys.readouterr().err.startswith(f"dicast: {Path('there') / AUTOJ} {told}")
+    assert capsys.readouterr().err.startswith(f"dicast: {Path('there') / AUTOJ} {message}")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ([], "Name a table of dicast reproduce --list, or all."),
         (["autoj"], "dicast: reproduce: no recorded judgments are named. Give --data DIR or set DICAST_RECORDED."),
@@ -544,9 +544,9 @@ def test_a_damaged_row_is_named(elsewhere, capsys, row, told):
         ),
     ],
 )
-def test_what_is_wrong_is_one_clear_line(elsewhere, capsys, arguments, told):
+def test_what_is_wrong_is_one_clear_line(elsewhere, capsys, arguments, message):
     assert run(["reproduce", *arguments]) == 3
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_empty_and_unreadable_files_are_refused(tmp_path):
@@ -569,8 +569,8 @@ def test_the_folder_is_the_one_given_or_named_or_beside_the_sets(elsewhere, monk
 
 def test_the_list_names_sources_and_files(elsewhere, capsys):
     assert run(["reproduce", "--list"]) == 0
-    told = lines(capsys)
-    assert told[told.index(HEAD[0]) : told.index(HEAD[0]) + 3] == [HEAD[0], f"  {HEAD[1]}", f"  needs {AUTOJ}"]
+    output = lines(capsys)
+    assert output[output.index(HEAD[0]) : output.index(HEAD[0]) + 3] == [HEAD[0], f"  {HEAD[1]}", f"  needs {AUTOJ}"]
     assert run(["reproduce", "--list", "--json"]) == 0
     assert [table["name"] for table in json.loads(capsys.readouterr().out)] == TABLES.names()
 

@@ -62,10 +62,10 @@ def stars() -> tuple[NDArray[Any], NDArray[Any], list[str]]:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_data_set_level_is_scipys(seed: int, levels: int) -> None:
     judge, human = scores(seed, 150, levels)
-    told = data_set_level(judge, human)
-    assert list(told) == list(OF_SCIPY)
+    result = data_set_level(judge, human)
+    assert list(result) == list(OF_SCIPY)
     for name, coefficient in OF_SCIPY.items():
-        assert told[name] == pytest.approx(coefficient(judge, human).statistic, abs=1e-9)
+        assert result[name] == pytest.approx(coefficient(judge, human).statistic, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_hundred_thousand_scores_are_quick() -> None:
 
 def plain(judge: NDArray[Any], human: NDArray[Any], groups: NDArray[Any]) -> tuple[dict[str, list[float]], int]:
     """The correlations of each group by scipy, and how many groups have none."""
-    told: dict[str, list[float]] = {name: [] for name in OF_SCIPY}
+    coefficients: dict[str, list[float]] = {name: [] for name in OF_SCIPY}
     left_out = 0
     for group in sorted(set(groups.tolist())):
         sides = judge[groups == group], human[groups == group]
@@ -117,8 +117,8 @@ def plain(judge: NDArray[Any], human: NDArray[Any], groups: NDArray[Any]) -> tup
             left_out += 1
             continue
         for name, coefficient in OF_SCIPY.items():
-            told[name].append(coefficient(*sides).statistic)
-    return told, left_out
+            coefficients[name].append(coefficient(*sides).statistic)
+    return coefficients, left_out
 
 
 @pytest.mark.parametrize(("n", "groups"), [(400, 60), (300, 1), (PAIRWISE * 3, 2), (40, 30)])
@@ -126,18 +126,18 @@ def plain(judge: NDArray[Any], human: NDArray[Any], groups: NDArray[Any]) -> tup
 def test_the_sample_level_is_the_mean_of_scipys_over_groups(n: int, groups: int, levels: int) -> None:
     judge, human = scores(n, n, levels)
     group = np.random.default_rng(n).integers(groups, size=n)
-    told, left_out = plain(judge, human, group)
+    result, left_out = plain(judge, human, group)
     ours = sample_level(judge, human, group)
-    assert (ours.used, ours.left_out) == (len(told["kendall"]), left_out)
+    assert (ours.used, ours.left_out) == (len(result["kendall"]), left_out)
     for name in OF_SCIPY:
-        np.testing.assert_allclose(ours.per_group[name], told[name], atol=1e-9)
-        assert ours.values[name] == pytest.approx(np.mean(told[name]), abs=1e-9)
+        np.testing.assert_allclose(ours.per_group[name], result[name], atol=1e-9)
+        assert ours.values[name] == pytest.approx(np.mean(result[name]), abs=1e-9)
 
 
-def test_large_groups_are_told_as_small_ones_are() -> None:
+def test_large_groups_are_measured_as_small_ones_are() -> None:
     judge, human = scores(8, PAIRWISE + 1)
-    told = sample_level(judge, human, ["one"] * len(judge))
-    assert told.values == pytest.approx(data_set_level(judge, human), abs=1e-9)
+    result = sample_level(judge, human, ["one"] * len(judge))
+    assert result.values == pytest.approx(data_set_level(judge, human), abs=1e-9)
     shorter = sample_level(judge[1:], human[1:], ["one"] * PAIRWISE)
     assert shorter.values == pytest.approx(data_set_level(judge[1:], human[1:]), abs=1e-9)
 
@@ -145,22 +145,22 @@ def test_large_groups_are_told_as_small_ones_are() -> None:
 def test_groups_without_a_correlation_are_left_out_and_counted() -> None:
     judge = np.array([1, 2, 3, 5, 5, 5, 1, 2, 3, 1, 2, 3, 2, 1], dtype=float)
     human = np.array([1, 2, 3, 1, 2, 3, 4, 4, 4, 3, 2, 1, 1, 2], dtype=float)
-    told = sample_level(judge, human, list("aaabbbcccdddee"))
-    assert (told.used, told.left_out, told.groups.tolist()) == (2, 3, ["a", "d"])
-    np.testing.assert_allclose(told.per_group["kendall"], [1, -1])
-    assert told.values == pytest.approx(dict.fromkeys(UNDEFINED, 0.0), abs=1e-12)
+    result = sample_level(judge, human, list("aaabbbcccdddee"))
+    assert (result.used, result.left_out, result.groups.tolist()) == (2, 3, ["a", "d"])
+    np.testing.assert_allclose(result.per_group["kendall"], [1, -1])
+    assert result.values == pytest.approx(dict.fromkeys(UNDEFINED, 0.0), abs=1e-12)
 
 
 def test_a_group_that_differs_by_rounding_alone_is_constant() -> None:
-    told = sample_level(np.array([1.0, 2, 3]), np.array([0.1 + 0.2, 0.3, 0.3]), [7, 7, 7])
-    assert (told.used, told.left_out) == (0, 1)
+    result = sample_level(np.array([1.0, 2, 3]), np.array([0.1 + 0.2, 0.3, 0.3]), [7, 7, 7])
+    assert (result.used, result.left_out) == (0, 1)
 
 
 @pytest.mark.parametrize("groups", [[], [1, 1, 2, 2]])
 def test_no_group_at_all_has_no_mean(groups: list[int]) -> None:
-    told = sample_level(np.arange(len(groups)), np.arange(len(groups)), groups)
-    assert told.values == pytest.approx(UNDEFINED, nan_ok=True)
-    assert (told.used, told.left_out, told.per_group["spearman"].shape) == (0, len(set(groups)), (0,))
+    result = sample_level(np.arange(len(groups)), np.arange(len(groups)), groups)
+    assert result.values == pytest.approx(UNDEFINED, nan_ok=True)
+    assert (result.used, result.left_out, result.per_group["spearman"].shape) == (0, len(set(groups)), (0,))
 
 
 def test_inputs_of_unequal_difficulty_raise_the_data_set_level_alone() -> None:
@@ -177,8 +177,8 @@ def test_the_order_of_texts_and_the_names_of_groups_change_nothing() -> None:
     group = np.arange(120) % 17
     order = np.random.default_rng(1).permutation(120)
     named = np.array([f"prompt {code:02}" for code in group])
-    told, shuffled = sample_level(judge, human, group), sample_level(judge[order], human[order], named[order])
-    assert shuffled.values == pytest.approx(told.values, abs=1e-12)
+    result, shuffled = sample_level(judge, human, group), sample_level(judge[order], human[order], named[order])
+    assert shuffled.values == pytest.approx(result.values, abs=1e-12)
     assert shuffled.groups[3] == "prompt 03"
 
 
@@ -198,7 +198,7 @@ def test_ten_thousand_groups_are_quick() -> None:
 # pairs
 
 
-def test_pairs_are_told_by_who_is_better() -> None:
+def test_pairs_are_ordered_by_who_is_better() -> None:
     assert pair_codes(np.array([0.5, -2, 0, 1])).tolist() == [0, 1, 2, 0]
 
 
@@ -212,8 +212,8 @@ def test_a_difference_that_is_not_known_is_no_tie() -> None:
 def test_tau_over_all_pairs_is_scipys_tau_b_of_the_scores(seed: int, levels: int) -> None:
     judge, human = scores(seed, 40, levels)
     first, second = map(np.array, zip(*combinations(range(40), 2), strict=True))
-    told = pairwise_tau(human[first] - human[second], judge[first] - judge[second])
-    assert told == pytest.approx(stats.kendalltau(judge, human).statistic, abs=1e-9)
+    result = pairwise_tau(human[first] - human[second], judge[first] - judge[second])
+    assert result == pytest.approx(stats.kendalltau(judge, human).statistic, abs=1e-9)
 
 
 def test_tau_of_pairs_by_hand() -> None:
@@ -300,15 +300,15 @@ def test_groups_of_one_text_have_no_pairs(groups: list[int]) -> None:
 # difficulty
 
 
-def sizes(told: list[tuple[str, float, float, NDArray[np.bool_]]]) -> dict[str, int]:
-    return {name: int(mask.sum()) for name, _, _, mask in told}
+def sizes(parts: list[tuple[str, float, float, NDArray[np.bool_]]]) -> dict[str, int]:
+    return {name: int(mask.sum()) for name, _, _, mask in parts}
 
 
 def test_terciles_are_of_equal_size_and_in_order() -> None:
     differences = np.random.default_rng(0).normal(size=300)
-    told = strata(differences)
-    assert sizes(told) == {"hard": 100, "medium": 100, "easy": 100}
-    (_, zero, first, hard), (_, low, second, medium), (_, high, most, easy) = told
+    result = strata(differences)
+    assert sizes(result) == {"hard": 100, "medium": 100, "easy": 100}
+    (_, zero, first, hard), (_, low, second, medium), (_, high, most, easy) = result
     assert (zero, first, second) == (0, low, high)
     assert np.abs(differences[hard]).max() <= first + 1e-9 < np.abs(differences[medium]).min() + 2e-9
     assert np.abs(differences[medium]).max() <= second + 1e-9 < np.abs(differences[easy]).min() + 2e-9
@@ -321,13 +321,13 @@ def test_terciles_end_at_differences_that_occur() -> None:
 
 def test_given_thresholds_part_the_pairs_and_ties_are_the_hardest() -> None:
     differences = np.array([0, -1, 1, 2, -3, 4, 0])
-    told = strata(differences, thresholds=(1, 3))
-    assert [mask.tolist() for *_, mask in told] == [
+    result = strata(differences, thresholds=(1, 3))
+    assert [mask.tolist() for *_, mask in result] == [
         [True, True, True, False, False, False, True],
         [False, False, False, True, True, False, False],
         [False, False, False, False, False, True, False],
     ]
-    assert [(name, low, high) for name, low, high, _ in told] == [("hard", 0, 1), ("medium", 1, 3), ("easy", 3, 4)]
+    assert [(name, low, high) for name, low, high, _ in result] == [("hard", 0, 1), ("medium", 1, 3), ("easy", 3, 4)]
 
 
 def test_ties_alone_can_be_a_stratum() -> None:
@@ -336,9 +336,9 @@ def test_ties_alone_can_be_a_stratum() -> None:
 
 def test_every_pair_is_in_one_stratum() -> None:
     for seed, names in enumerate([("all",), ("hard", "easy"), ("hard", "medium", "easy"), tuple("abcde")]):
-        told = strata(np.random.default_rng(seed).integers(-4, 5, size=90), names)
-        assert [name for name, *_ in told] == list(names)
-        assert (np.sum([mask for *_, mask in told], axis=0) == 1).all()
+        result = strata(np.random.default_rng(seed).integers(-4, 5, size=90), names)
+        assert [name for name, *_ in result] == list(names)
+        assert (np.sum([mask for *_, mask in result], axis=0) == 1).all()
 
 
 def test_equal_differences_stay_together() -> None:

@@ -91,8 +91,8 @@ def test_leave_one_out_of_items_by_hand() -> None:
 def test_a_judge_against_the_others_by_hand() -> None:
     # of 0, 0, 1 the others are (0, 1), (0, 1) and (0, 0)
     votes = np.array([[0, 0, 1]] * 5)
-    told = against_others(np.array([0, 1, 2, 3, -1]), votes)
-    np.testing.assert_allclose(told, [(1 / 2 + 1 / 2 + 1) / 3, (1 / 2 + 1 / 2 + 0) / 3, 0, 0, NAN])
+    result = against_others(np.array([0, 1, 2, 3, -1]), votes)
+    np.testing.assert_allclose(result, [(1 / 2 + 1 / 2 + 1) / 3, (1 / 2 + 1 / 2 + 0) / 3, 0, 0, NAN])
 
 
 def test_a_judge_that_is_one_more_annotator_has_the_human_figure() -> None:
@@ -159,10 +159,10 @@ def test_a_hundred_thousand_items_are_quick() -> None:
 @pytest.mark.parametrize(("seed", "raters", "k"), SEVERAL)
 def test_pairwise_agreement_is_a_plain_loop_over_pairs(seed: int, raters: int, k: int) -> None:
     votes = votes_of_people(seed, raters=raters, k=k)
-    for row, told in zip(votes, pairwise_agreement(votes), strict=True):
+    for row, agreement in zip(votes, pairwise_agreement(votes), strict=True):
         present = row[row >= 0]
         pairs = [present[i] == present[j] for i in range(len(present)) for j in range(i)]
-        assert told == pytest.approx(np.mean(pairs)) if pairs else math.isnan(told)
+        assert agreement == pytest.approx(np.mean(pairs)) if pairs else math.isnan(agreement)
 
 
 @pytest.mark.parametrize(("seed", "raters", "k"), SEVERAL)
@@ -250,7 +250,7 @@ def test_a_certainty_is_asked_for_each_vote() -> None:
 # scores
 
 
-def test_each_rating_stands_beside_the_mean_of_the_others() -> None:
+def test_each_rating_is_paired_with_the_mean_of_the_others() -> None:
     table = np.array([[1, 2, 6], [4, NAN, 5], [NAN, 3, NAN], [NAN, NAN, NAN]])
     pairs = leave_one_out_scores(table)
     assert pairs.item.tolist() == [0, 0, 0, 1, 1]

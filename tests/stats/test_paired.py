@@ -67,7 +67,7 @@ def test_mid_p_takes_half_of_the_observed_outcome_off() -> None:
 
 
 @pytest.mark.parametrize(("first", "second"), [([], []), ([True], [True]), ([1, 0, 1, 0], [0, 1, 1, 0])])
-def test_judges_that_win_equally_often_are_not_told_apart(first: list[int], second: list[int]) -> None:
+def test_judges_that_win_equally_often_are_not_distinguished(first: list[int], second: list[int]) -> None:
     assert mcnemar(first, second).p == 1
     assert mcnemar(first, second, mid_p=True).p == 1
 

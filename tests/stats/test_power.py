@@ -151,8 +151,8 @@ def test_the_design_effect_is_how_much_wider_clustered_figures_are() -> None:
     rng = np.random.default_rng(1)
     groups = np.repeat(np.arange(3000), rng.integers(1, 8, size=3000))
     values = rng.normal(size=3000)[groups] + math.sqrt(3) * rng.normal(size=len(groups))  # correlation 1 / 4
-    told, plain = mean(values, groups), mean(values)
-    widened = ((told.high - told.low) / (plain.high - plain.low)) ** 2
+    result, plain = mean(values, groups), mean(values)
+    widened = ((result.high - result.low) / (plain.high - plain.low)) ** 2
     assert design_effect(np.bincount(groups), 0.25) == pytest.approx(widened, rel=0.08)
     assert intraclass_correlation(values, groups) == pytest.approx(0.25, abs=0.03)
 

@@ -51,7 +51,7 @@ def test_the_weight_has_the_least_variance() -> None:
     assert found.weight == pytest.approx(formula, abs=1e-12)
 
 
-def test_the_classical_and_the_naive_figures_stand_beside() -> None:
+def test_the_classical_and_the_naive_figures_are_shown_beside() -> None:
     found = prediction_powered_mean(HUMAN, LABELLED, UNLABELLED)
     assert found.classical == mean(HUMAN)
     assert found.judge_only == mean(LABELLED + UNLABELLED)
@@ -122,10 +122,10 @@ def test_the_interval_holds_the_mean_93_to_97_percent_of_the_time(n: int, rho: f
 
 def test_groups_of_one_case_are_no_groups() -> None:
     names = [f"case {number}" for number in range(18)]
-    told = prediction_powered_mean(HUMAN, LABELLED, UNLABELLED, names[:6], names[6:])
+    result = prediction_powered_mean(HUMAN, LABELLED, UNLABELLED, names[:6], names[6:])
     plain = prediction_powered_mean(HUMAN, LABELLED, UNLABELLED)
-    assert told.estimate.low == pytest.approx(plain.estimate.low, abs=1e-12)
-    assert told.worth == pytest.approx(plain.worth)
+    assert result.estimate.low == pytest.approx(plain.estimate.low, abs=1e-12)
+    assert result.worth == pytest.approx(plain.worth)
 
 
 def test_the_order_of_the_cases_does_not_matter() -> None:

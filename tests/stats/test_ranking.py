@@ -60,7 +60,7 @@ def test_the_win_matrix_by_hand() -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_who_stands_first_changes_nothing(seed: int) -> None:
+def test_who_is_first_changes_nothing(seed: int) -> None:
     (first, second, outcome), _ = battles(seed)
     wins = win_matrix(first, second, outcome, 6)
     assert np.array_equal(win_matrix(second, first, OTHER_LETTER[outcome], 6), wins)
@@ -186,11 +186,11 @@ def test_one_system_alone_has_strength_nought() -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "outcome", "told"),
+    ("first", "outcome", "message"),
     [([0, 3], [0, 0], "system codes 0..3 of k=3"), ([0, 1], [0, 3], "winners 0..3"), ([0], [0, 0], r"shape \(1,\)")],
 )
-def test_unknown_codes_are_refused(first: list[int], outcome: list[int], told: str) -> None:
-    with pytest.raises(DataError, match=told):
+def test_unknown_codes_are_refused(first: list[int], outcome: list[int], message: str) -> None:
+    with pytest.raises(DataError, match=message):
         win_matrix(np.array(first), np.array([1, 2]), np.array(outcome), 3)
 
 

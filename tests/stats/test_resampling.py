@@ -427,7 +427,7 @@ def test_intervals_hold_the_truth_whatever_the_sizes_of_45_groups(name: str, kin
     assert least - 0.038 <= held <= (1 if "share" in name else 0.97 + 0.03)
 
 
-def test_groups_that_are_not_told_cost_coverage() -> None:
+def test_groups_that_are_not_given_cost_coverage() -> None:
     held, _ = simulated.coverage(simulated.WARNINGS["share 0.6, without groups"], 200, 500)
     assert held < 0.9
 

@@ -27,7 +27,7 @@ def verdicts(seed: int, n: int = 200) -> tuple[np.ndarray, np.ndarray]:
 
 
 def areas_in_turn(correct: np.ndarray) -> float:
-    """The area when the verdicts enter one by one as they stand."""
+    """The area when the verdicts enter one by one in their order."""
     return float(np.mean([1 - correct[:kept].mean() for kept in range(1, len(correct) + 1)]))
 
 

@@ -237,7 +237,7 @@ def disagreement(
         for criterion in ("accuracy", "completeness")
         for order in ("ab", "ba")
     ]
-    told: dict[str, Any] = {
+    fields_of_verdict: dict[str, Any] = {
         "case_id": case.id,
         "winner": judge,
         "scores": (4.0, 8.0),
@@ -255,7 +255,7 @@ def disagreement(
         "label": case.label,
         "votes": case.votes,
     }
-    return Disagreement(Judged.model_validate(told | fields), case)
+    return Disagreement(Judged.model_validate(fields_of_verdict | fields), case)
 
 
 def comparison(first: str = "fennec", second: str = "direct") -> RunComparison:

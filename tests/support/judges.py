@@ -60,12 +60,12 @@ def by_place(request: Request) -> Answer:
 
 
 def by_text(request: Request) -> Answer:
-    """An LM that answers from the quality that each text names, wherever the text stands."""
-    told = prompt_text(request)
-    quality = {(letter or option or "one"): int(q) for letter, option, q in SHOWN.findall(told)}
+    """An LM that answers from the quality that each text names, wherever the text is."""
+    prompt = prompt_text(request)
+    quality = {(letter or option or "one"): int(q) for letter, option, q in SHOWN.findall(prompt)}
     one = next(iter(quality.values()), 0)
     if reads_distribution(request):
-        question = told[told.rfind(">>>") :]
+        question = prompt[prompt.rfind(">>>") :]
         level = next((quality[side] for side in "AB" if f"response {side}?" in question), one)
         digits = {
             mark: 2.0 ** (int(mark) * (level - 4.5) / 4) for mark in re.findall(r"^(\d)\. ", question, re.MULTILINE)
@@ -80,7 +80,7 @@ def by_text(request: Request) -> Answer:
         shares = {mark: mass / fsum(masses.values()) for masses in kinds for mark, mass in masses.items()}
         return distributed(request, {mark: share / len(kinds) for mark, share in shares.items()})
     schema = schema_of(request)
-    answer: dict[str, Any] = made_up(schema, random.Random(told))
+    answer: dict[str, Any] = made_up(schema, random.Random(prompt))
     best, worst = (pick(quality, key=lambda mark: quality[mark], default="") for pick in (max, min))
     wanted = {"better": best, "preferred": best, "chosen": best, "worse": worst, "factual": "yes", "certainty": 70}
     for name in answer:

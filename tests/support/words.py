@@ -1,5 +1,7 @@
 """Words that the code does not use: banned identifiers, class names defined twice, banned phrases, bare record fields.
 
+Of tests a smaller part is refused: `OF_TESTS` in names, comments and docstrings; their other strings are data.
+
 python tests/support/words.py [PATH ...]    prints what is wrong in these files or folders (the whole repository)
 """
 
@@ -10,7 +12,8 @@ import subprocess
 import sys
 import tokenize
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -21,6 +24,7 @@ IDENTIFIERS = frozenset(
     "bent weighed neutral alone held own asked asking untold rate gap plain within conclude draws here there bare "
     "sitting".split()
 )
+PARTS = re.compile(r"(?:^|_)(told|untold|stands|stood|one_that)(?:_|$)")  # of identifiers
 # What is not written, and what to write instead.
 PHRASES = {
     r"told|tells? it|untold": "reported, named, shown",
@@ -37,33 +41,41 @@ PHRASES = {
     r"that (is|are) there": "available, existing",
     r"shares? of": "proportion of",
     r"cut short": "interrupted, truncated",
+    r"(?:stands?|stood)(?! for\b| between\b|-)": "is, are, appears, occurs, unchanged",
 }
-OLD_FORMATS = {"judge_file_upgrade.py"}  # they hold the names of earlier files
-PHRASE = re.compile("|".join(rf"(?P<p{i}>\b(?:{phrase})\b)" for i, phrase in enumerate(PHRASES)), re.IGNORECASE)
+OF_TESTS = frozenset("told untold telling standing".split())  # noqa: SIM905
+PHRASES_OF_TESTS = tuple(phrase for phrase in PHRASES if re.match(r"told|one that|\(\?:stands", phrase))
+OLD_FORMATS = {"judge_file_upgrade.py", "test_old_judge_files.py"}  # they hold the names of earlier files
+OF_THE_LINT = {"words.py", "test_words.py"}
 TEXTS = {".md", ".j2", ".js", ".yaml", ".toml", ".yml"}
 
 
 def files() -> list[Path]:
-    """The files that git tracks or would track, without tests, pinned packages and the changelog's past."""
+    """The files that git tracks or would track, without those of packages."""
     listing = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True
     )
     names = listing.stdout.splitlines() or [str(path.relative_to(ROOT)) for path in ROOT.rglob("*")]
-    chosen = (ROOT / name for name in names if not name.startswith(("tests/", ".venv", ".cache")))
+    chosen = (ROOT / name for name in names if not name.startswith((".venv", ".cache")))
     return sorted(path for path in chosen if path.suffix in TEXTS | {".py"} and path.is_file())
+
+
+def is_test(path: Path) -> bool:
+    return path.is_relative_to(ROOT / "tests")
 
 
 def problems(path: Path) -> list[str]:
     """What is wrong in a file, "line: what"."""
-    if path.name in OLD_FORMATS:
+    if path.name in OLD_FORMATS or (is_test(path) and path.name in OF_THE_LINT):
         return []
     text = path.read_text(encoding="utf-8")
     result = [f"{line}: {what}" for line, what in _phrases(path, text)]
     if path.suffix == ".py":
+        refused = OF_TESTS if is_test(path) else IDENTIFIERS
         result += [
             f"{line}: the identifier `{name}` names nothing; say what the thing is"
             for line, name in sorted(set(_identifiers(ast.parse(text))))
-            if name in IDENTIFIERS
+            if name in refused or PARTS.search(name)
         ]
     return result
 
@@ -72,7 +84,7 @@ def classes_defined_twice(paths: list[Path]) -> dict[str, list[str]]:
     """Names of top-level classes with the files that define them, where there are several."""
     homes = defaultdict(list)
     for path in paths:
-        if path.suffix == ".py" and path.relative_to(ROOT).parts[0] != "benchmarks":
+        if path.suffix == ".py" and path.relative_to(ROOT).parts[0] not in ("benchmarks", "tests"):
             for node in ast.parse(path.read_text(encoding="utf-8")).body:
                 if isinstance(node, ast.ClassDef):
                     homes[node.name].append(str(path.relative_to(ROOT)))
@@ -101,11 +113,33 @@ def _identifiers(tree: ast.AST) -> Iterator[tuple[int, str]]:
 def _phrases(path: Path, text: str) -> Iterator[tuple[int, str]]:
     if path.parent.name == "signatures" or path.name == "tasks.yaml":
         return  # the wording of prompts is measured, and changes only with a measurement
-    for start, prose in _prose(text) if path.suffix == ".py" else [(1, _without_code(text))]:
-        for match in PHRASE.finditer(prose):
-            index = int(str(match.lastgroup)[1:])
+    phrases = PHRASES_OF_TESTS if is_test(path) else tuple(PHRASES)
+    for start, prose in _texts(path, text):
+        for match in _pattern(phrases).finditer(prose):
             line = start + prose.count("\n", 0, match.start())
-            yield line, f"{match[0]!r}: write {list(PHRASES.values())[index]}"
+            yield line, f"{match[0]!r}: write {PHRASES[phrases[int(str(match.lastgroup)[1:])]]}"
+
+
+@cache
+def _pattern(phrases: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(rf"(?P<p{i}>\b(?:{phrase})\b)" for i, phrase in enumerate(phrases)), re.IGNORECASE)
+
+
+def _texts(path: Path, text: str) -> Iterable[tuple[int, str]]:
+    """(line, text) of what is written in a file."""
+    if path.suffix != ".py":
+        return [(1, _without_code(text))]
+    return _notes(text) if is_test(path) else _prose(text)
+
+
+def _notes(code: str) -> Iterator[tuple[int, str]]:
+    """(line, text) of every comment and docstring of Python code."""
+    for token in tokenize.generate_tokens(io.StringIO(code).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.lineno, node.value.value
 
 
 def _prose(code: str) -> Iterator[tuple[int, str]]:
@@ -117,8 +151,12 @@ def _prose(code: str) -> Iterator[tuple[int, str]]:
 
 def _without_code(text: str) -> str:
     """Markdown without recorded output and inline code, such as names that a changelog quotes; lines stay."""
-    text = re.sub(r"```(?:json|text)?\n.*?```", lambda block: "\n" * block[0].count("\n"), text, flags=re.DOTALL)
+    text = re.sub(r"^ *```(\w*)\n.*?^ *```", _without_output, text, flags=re.DOTALL | re.MULTILINE)
     return re.sub(r"`[^`\n]+`", "", text)
+
+
+def _without_output(block: re.Match[str]) -> str:
+    return "\n" * block[0].count("\n") if block[1] in ("", "json", "text") else block[0]
 
 
 def main(arguments: list[str]) -> int:

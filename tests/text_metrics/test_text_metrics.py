@@ -37,7 +37,7 @@ def case_with(**meta: object) -> Case:
 
 
 def judged(*explanations: str, **more: object) -> Judged:
-    findings = [Finding(criterion="as the reviewer would", explanation=told) for told in explanations]
+    findings = [Finding(criterion="as the reviewer would", explanation=text) for text in explanations]
     return Judged(**{"case_id": "1", "scores": (5,), "findings": findings} | more)
 
 
@@ -76,14 +76,14 @@ def test_the_reviews_of_perse_are_found(public_sets):
 
 def test_the_figures_of_sacrebleu_s_own_tests_come_out():
     # sacrebleu 2.6, test/test_sentence_bleu.py (smoothing exp, 13a, effective order) and test/test_bleu.py
-    told = bleu(
+    scores = bleu(
         ["Producția de zahăr primă va fi exprimată în ceea ce privește zahărul alb;", "this is a cat"],
         ["producţia de zahăr brut se exprimă în zahăr alb;", "okay thanks"],
     )
-    assert told.sentences == pytest.approx([8.493, 0.0], abs=1e-3)
+    assert scores.sentences == pytest.approx([8.493, 0.0], abs=1e-3)
     counted = bleu(["am I am a character sequence"], ["I am a symbol string sequence a a"])
     assert counted.counts.tolist() == [[6, 8, 4, 2, 1, 0, 6, 5, 4, 3]]
-    assert told.signature.startswith("nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:")
+    assert scores.signature.startswith("nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:")
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -91,12 +91,12 @@ def test_bleu_is_that_of_nltk(seed):
     from nltk.translate import bleu_score as translate  # nltk comes with rouge-score
 
     ours, theirs = [text + " end of it all" for text in texts(seed)], [text + " and so on" for text in texts(seed + 50)]
-    told = bleu(ours, theirs)
+    scores = bleu(ours, theirs)
     smooth = translate.SmoothingFunction().method3  # the same as sacrebleu's exp
     split = [[text.split()] for text in theirs], [text.split() for text in ours]
-    assert told.corpus() == pytest.approx(100 * translate.corpus_bleu(*split, smoothing_function=smooth), abs=1e-9)
+    assert scores.corpus() == pytest.approx(100 * translate.corpus_bleu(*split, smoothing_function=smooth), abs=1e-9)
     each = [100 * translate.sentence_bleu(a, b, smoothing_function=smooth) for a, b in zip(*split, strict=True)]
-    assert told.sentences == pytest.approx(each, abs=1e-9)
+    assert scores.sentences == pytest.approx(each, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -111,8 +111,8 @@ def test_the_corpus_bleu_of_some_texts_is_sacrebleu_s_own(seed):
 
 
 def test_bleu_of_degenerate_texts():
-    told = bleu(["", "a dog", "", "a dog"], ["a dog", "", "", "a dog"])
-    assert told.sentences == pytest.approx([0, 0, 0, 100])
+    scores = bleu(["", "a dog", "", "a dog"], ["a dog", "", "", "a dog"])
+    assert scores.sentences == pytest.approx([0, 0, 0, 100])
     assert math.isclose(bleu(texts(1) * 2, texts(1) * 2).sentences.min(), 100)
     nothing = bleu([], [])
     assert nothing.counts.shape == (0, 10)
@@ -142,10 +142,10 @@ def f1(shared: int, ours: int, theirs: int) -> float:
 
 def test_the_figures_of_rouge_score_s_own_tests_come_out():
     # google-research, rouge/rouge_scorer_test.py: against the target "testing one two"
-    told = rouge(["testing", "testing one", "testing two", ""], ["testing one two"] * 4)
-    assert told["rouge1"] == pytest.approx([1 / 2, 4 / 5, 4 / 5, 0])
-    assert told["rouge2"] == pytest.approx([0, 2 / 3, 0, 0])
-    assert told["rougeL"] == pytest.approx([1 / 2, 4 / 5, 4 / 5, 0])
+    scores = rouge(["testing", "testing one", "testing two", ""], ["testing one two"] * 4)
+    assert scores["rouge1"] == pytest.approx([1 / 2, 4 / 5, 4 / 5, 0])
+    assert scores["rouge2"] == pytest.approx([0, 2 / 3, 0, 0])
+    assert scores["rougeL"] == pytest.approx([1 / 2, 4 / 5, 4 / 5, 0])
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -176,14 +176,14 @@ def test_stems_are_compared_only_when_asked():
 def test_measures_tell_value_interval_groups_and_settings():
     ours, theirs = texts(1, n=40), texts(2, n=40)
     groups = [i % 8 for i in range(40)]
-    told = {one.name: one for one in measures(list(zip(ours, theirs, strict=True)), groups)}
-    assert list(told) == ["bleu", "bleu_sentence", "rouge1", "rouge2", "rougeL"]
-    assert told["bleu"].value == pytest.approx(bleu(ours, theirs).corpus())
-    assert told["rougeL"].value == pytest.approx(rouge(ours, theirs)["rougeL"].mean())
-    assert all((one.n, one.groups) == (40, 8) for one in told.values())
-    assert all(one.low < one.value < one.high for one in told.values())
-    assert "tok:13a" in told["bleu"].description
-    assert "no stemming" in told["rouge1"].description
+    result = {one.name: one for one in measures(list(zip(ours, theirs, strict=True)), groups)}
+    assert list(result) == ["bleu", "bleu_sentence", "rouge1", "rouge2", "rougeL"]
+    assert result["bleu"].value == pytest.approx(bleu(ours, theirs).corpus())
+    assert result["rougeL"].value == pytest.approx(rouge(ours, theirs)["rougeL"].mean())
+    assert all((one.n, one.groups) == (40, 8) for one in result.values())
+    assert all(one.low < one.value < one.high for one in result.values())
+    assert "tok:13a" in result["bleu"].description
+    assert "no stemming" in result["rouge1"].description
 
 
 def test_the_interval_of_the_corpus_bleu_repeats_with_its_seed():
@@ -225,11 +225,11 @@ class Fixed:
         return {"fixed": self.values}
 
 
-def test_measures_by_models_stand_beside_the_others():
+def test_measures_by_models_are_listed_with_the_others():
     rows = [("a", "b"), ("c", "d")]
-    (told,) = measures(rows, which=[], models=[Fixed(0.25, 0.75)])
-    assert (told.name, told.value, told.n, told.note) == ("fixed", 0.5, 2, "")
-    assert "Fixed|1" in told.description
+    (result,) = measures(rows, which=[], models=[Fixed(0.25, 0.75)])
+    assert (result.name, result.value, result.n, result.note) == ("fixed", 0.5, 2, "")
+    assert "Fixed|1" in result.description
     (missing,) = measures(rows, which=[], models=[Fixed(0.25, math.nan)])
     assert (missing.value, missing.note) == (None, "a text has no words")
 
@@ -321,9 +321,9 @@ def stacked(scores: dict[str, np.ndarray]) -> np.ndarray:
 def test_bertscore_is_that_of_its_authors_package(bert, layer):
     authors = pytest.importorskip("bert_score", reason="the authors' package is not installed")
     ours, theirs = texts(1), texts(2)
-    told = authors.score(ours, theirs, model_type=bert, num_layers=layer, nthreads=0, device="cpu", batch_size=5)
+    result = authors.score(ours, theirs, model_type=bert, num_layers=layer, nthreads=0, device="cpu", batch_size=5)
     assert stacked(bert_score_of(bert, layer)(ours, theirs)) == pytest.approx(
-        np.array([x.numpy() for x in told]), abs=2e-6
+        np.array([x.numpy() for x in result]), abs=2e-6
     )
 
 
@@ -333,18 +333,18 @@ def test_bertscore_is_what_its_definition_says(network, bert, layer):
     tokenizer, model = network.AutoTokenizer.from_pretrained(bert), network.AutoModel.from_pretrained(bert).eval()
 
     def vectors(text: str) -> list[np.ndarray]:
-        told = model(**tokenizer(text, return_tensors="pt"), output_hidden_states=True).hidden_states[layer]
-        return [row / np.linalg.norm(row) for row in told[0].detach().numpy().astype(float)]
+        result = model(**tokenizer(text, return_tensors="pt"), output_hidden_states=True).hidden_states[layer]
+        return [row / np.linalg.norm(row) for row in result[0].detach().numpy().astype(float)]
 
     def best(left: list[np.ndarray], right: list[np.ndarray]) -> float:
         return float(np.mean([max(float(one @ other) for other in right) for one in left[1:-1]]))  # no [CLS], no [SEP]
 
     ours, theirs = texts(3, n=6), texts(4, n=6)
-    told = bert_score_of(bert, layer)(ours, theirs)
+    result = bert_score_of(bert, layer)(ours, theirs)
     for row, (left, right) in enumerate(zip(map(vectors, ours), map(vectors, theirs), strict=True)):
         precision, recall = best(left, right), best(right, left)
         expected = [precision, recall, 2 * precision * recall / (precision + recall)]
-        assert stacked(told)[:, row] == pytest.approx(expected, abs=1e-6)
+        assert stacked(result)[:, row] == pytest.approx(expected, abs=1e-6)
 
 
 def test_bertscore_of_the_same_texts_is_1(bert):
@@ -395,22 +395,22 @@ def test_bartscore_is_the_mean_log_probability_of_the_target_token_by_token(netw
         return total / len(tokens)
 
     ours, theirs = texts(7, n=5), texts(8, n=5)
-    told = bart_score_of(bart)(ours, theirs)
+    result = bart_score_of(bart)(ours, theirs)
     precision = [by_hand(b, a) for a, b in zip(ours, theirs, strict=True)]
     recall = [by_hand(a, b) for a, b in zip(ours, theirs, strict=True)]
-    assert told["bartscore_precision"] == pytest.approx(precision, abs=1e-5)
-    assert told["bartscore_recall"] == pytest.approx(recall, abs=1e-5)
-    assert told["bartscore_f1"] == pytest.approx(np.mean([precision, recall], axis=0), abs=1e-5)
+    assert result["bartscore_precision"] == pytest.approx(precision, abs=1e-5)
+    assert result["bartscore_recall"] == pytest.approx(recall, abs=1e-5)
+    assert result["bartscore_f1"] == pytest.approx(np.mean([precision, recall], axis=0), abs=1e-5)
     assert bart_score_of(bart).log_probability(ours, theirs) == pytest.approx(recall, abs=1e-5)
-    assert (stacked(told) < 0).all()
+    assert (stacked(result) < 0).all()
 
 
 def test_texts_that_fill_what_the_model_reads_are_counted(bert, bart):
     long, short = "the dog " * 20, "the dog"
     for scorer, name in ((bert_score_of(bert), "bertscore_f1"), (bart_score_of(bart), "bartscore_f1")):
-        told = {one.name: one for one in measures([(long, short), (short, short)], which=[], models=[scorer])}
-        assert told[name].note == "texts that fill what the model reads, and may be cut at their end: 1"
-        assert scorer.signature in told[name].description
+        result = {one.name: one for one in measures([(long, short), (short, short)], which=[], models=[scorer])}
+        assert result[name].note == "texts that fill what the model reads, and may be cut at their end: 1"
+        assert scorer.signature in result[name].description
         scorer([short], [short])
         assert scorer.cut == 0
 

@@ -113,15 +113,15 @@ RUN = [
 def test_the_sweep_tells_what_the_first_criteria_alone_would_have_said() -> None:
     first, both = sweep(RUN)
     assert [(one.n, one.full) for one in (first, both)] == [(1, 3), (2, 2)]
-    told = [{one.name: (one.value, one.n) for one in branch.measures} for branch in (first, both)]
-    assert told[0] == {
+    expected = [{one.name: (one.value, one.n) for one in branch.measures} for branch in (first, both)]
+    assert expected[0] == {
         "accuracy": (pytest.approx(1 / 3), 3),
         "both-orders accuracy": (pytest.approx(1 / 3), 3), "consistency": (1.0, 3),
         "accuracy without ties": (0.5, 2),
         "both-orders accuracy without ties": (0.5, 2), "consistency without ties": (1.0, 2),
     }  # fmt: skip
-    assert list(told[0]) == list(MEASURES)
-    assert told[1]["accuracy without ties"] == (1.0, 2)
+    assert list(expected[0]) == list(MEASURES)
+    assert expected[1]["accuracy without ties"] == (1.0, 2)
 
 
 def test_the_runs_own_tie_threshold_counts() -> None:

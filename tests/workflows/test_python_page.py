@@ -1,4 +1,4 @@
-"""docs/python.md: its code and commands run as they stand, one after the other."""
+"""docs/python.md: its code and commands run unchanged, one after the other."""
 
 import asyncio
 import re

@@ -22,7 +22,7 @@ ROWS = [
 
 
 class Notices(Progress):
-    """Keeps what it is told."""
+    """Keeps the notices."""
 
     def __init__(self):
         self.lines = []

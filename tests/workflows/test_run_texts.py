@@ -20,7 +20,7 @@ ROWS = [
 
 
 class Notices(Progress):
-    """Keeps what it is told."""
+    """Keeps the notices."""
 
     def __init__(self):
         self.lines = []
