@@ -259,11 +259,11 @@ class Distiller:
 
         def trained() -> dict[str, Any]:
             model = trainer(self.folder / SET, self.folder / TRAINING, self.progress)
-            return model.model_dump(mode="json")
+            return model.named_in(self.folder).model_dump(mode="json")
 
         content = self.checkpoints.once(TRAINED, trained)
         with self.checkpoints.reading(TRAINED):
-            model = TrainedModel.model_validate(content).in_folder(self.folder / TRAINING)
+            model = TrainedModel.model_validate(content).found_in(self.folder, TRAINING)
         figures = figures_text(model.figures)
         self.progress.step("train", f"{model.model}: {figures}" if figures else model.model)
         return model

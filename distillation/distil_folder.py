@@ -113,7 +113,7 @@ def read_distillation(folder: Path) -> Distillation:
 def trained_before(folder: Path) -> TrainedModel:
     """The student of a distillation's folder; an empty record where none was trained yet."""
     path = folder / f"{TRAINED}.json"
-    return _parsed(path, TrainedModel, read_json(path)).in_folder(folder / TRAINING)
+    return _parsed(path, TrainedModel, read_json(path)).found_in(folder, TRAINING)
 
 
 def _parsed(path: Path, kind: type[Model], content: Mapping[str, Any]) -> Model:

@@ -7,9 +7,11 @@ from typing import Any
 from pydantic import Field
 
 from ..data.case import Record
+from ..data.verdict import Digest
 from ..engines.model_string import ModelString
 from ..engines.weights import CATALOG
 from ..errors import DeclarationError
+from ..judging.models_beside import digest_beside, place_beside, whole_place
 from ..optimizers.evidence import ProgressCallbacks
 
 TRAINABLE = ("transformers", "local")  # providers whose models' weights are on this machine
@@ -18,20 +20,35 @@ TRAINABLE = ("transformers", "local")  # providers whose models' weights are on 
 class TrainedModel(Record):
     """A trained model."""
 
-    model: str = Field(default="", description="`provider/model`; empty where nothing was trained")
+    model: str = Field(
+        default="",
+        description="`provider/model`, in a file by its place in the folder; empty where nothing was trained",
+    )
+    digest: Digest = Field(default="", description="of the weights in the folder; empty of other models")
     figures: dict[str, Any] = Field(default_factory=dict, description="of the training, by name")
     recipe: dict[str, Any] = Field(default_factory=dict, description="of the training; empty where it is not known")
 
-    def in_folder(self, training: Path) -> "TrainedModel":
-        """The same, with the place of its files in the folder of its training, which may have been moved or copied.
+    def named_in(self, folder: Path) -> "TrainedModel":
+        """The same, with a model in the folder named relative to it."""
+        model = place_beside(self.model, folder)
+        return self.model_copy(update={"model": model, "digest": digest_beside(model, folder)})
+
+    def found_in(self, folder: Path, training: str) -> "TrainedModel":
+        """The same, with the whole path of a model in the folder, which may have been moved or copied.
 
         Args:
-            training: where that folder is now.
+            folder: where it is now.
+            training: the folder in it that has the student of a record with a whole path, as earlier versions wrote.
+
+        Raises:
+            DeclarationError: other weights are in its place.
         """
         provider, _, name = self.model.partition("/")
-        path = training / Path(name).name
-        is_moved = provider == "transformers" and Path(name).parent.name == training.name and path.is_dir()
-        return self.model_copy(update={"model": f"{provider}/{path.resolve()}"}) if is_moved else self
+        before, path = Path(name), folder / training / Path(name).name
+        if provider == "transformers" and before.is_absolute() and before.parent.name == training and path.is_dir():
+            return self.model_copy(update={"model": f"{provider}/{path.resolve()}"})
+        model = whole_place(self.model, folder, self.digest, str(folder), "distil again with another --out.")
+        return self.model_copy(update={"model": model})
 
     @property
     def folder(self) -> Path | None:

@@ -24,16 +24,54 @@ def relative_models(record: JudgeRecord, folder: Path) -> JudgeRecord:
     Args:
         folder: of the judge file.
     """
-    root = folder.resolve()
+    return _renamed(record, lambda model: place_beside(model, folder))
 
-    def relative(model: str) -> str:
-        provider, _, name = model.partition("/")
-        if provider not in IN_PROCESS or not (path := Path(name)).is_absolute() or not path.exists():
-            return model
-        place = path.resolve()
-        return f"{provider}/{BESIDE}{place.relative_to(root).as_posix()}" if place.is_relative_to(root) else model
 
-    return _renamed(record, relative)
+def place_beside(model: str, folder: Path) -> str:
+    """The model string `provider/./PLACE` of weights in the folder; any other one as it is."""
+    provider, _, name = model.partition("/")
+    if provider not in IN_PROCESS or not (path := Path(name)).is_absolute() or not path.exists():
+        return model
+    root, place = folder.resolve(), path.resolve()
+    return f"{provider}/{BESIDE}{place.relative_to(root).as_posix()}" if place.is_relative_to(root) else model
+
+
+def digest_beside(model: str, folder: Path) -> str:
+    """The digest of the weights that `place_beside` names; empty for any other model.
+
+    Raises:
+        DeclarationError: they cannot be read.
+    """
+    _, _, name = model.partition("/")
+    return digest_of_weights(folder / name) if is_beside(model) else ""
+
+
+def whole_place(model: str, folder: Path, digest: str, who: str, advice: str) -> str:
+    """The model string with the whole path of what `place_beside` named; any other one as it is.
+
+    Args:
+        folder: where the folder is now.
+        digest: of the weights when they were named; empty if it is not known.
+        who, advice: begin and end the message of the error.
+
+    Raises:
+        DeclarationError: other weights are there.
+    """
+    if not is_beside(model):
+        return model
+    provider, _, name = model.partition("/")
+    path = folder.resolve() / name
+    if digest and path.exists() and digest_of_weights(path) != digest:
+        raise DeclarationError(
+            f"{who}: the weights in {name} are not those that it was written with. Bring them back, or {advice}"
+        )
+    return f"{provider}/{path.resolve()}"
+
+
+def is_beside(model: str) -> bool:
+    """Whether a model string is one of `place_beside`."""
+    provider, _, name = model.partition("/")
+    return provider in IN_PROCESS and name.startswith(BESIDE)
 
 
 def by_weights(model: str) -> str:
@@ -63,27 +101,19 @@ def whole_models(record: JudgeRecord, folder: Path, digests: Mapping[str, str], 
     Raises:
         DeclarationError: other weights than the file was saved with.
     """
-    root = folder.resolve()
+    advice = "save the judge again."
 
     def whole(model: str) -> str:
-        provider, _, name = model.partition("/")
-        path = root / name
-        if provider not in IN_PROCESS or not name.startswith(BESIDE) or not path.exists():
-            return model
-        if (known := digests.get(model)) and digest_of_weights(path) != known:
-            raise DeclarationError(
-                f"{who}: the weights in {name} are not those that the judge was saved with. Bring them back, or save "
-                "the judge again."
-            )
-        return f"{provider}/{path.resolve()}"
+        is_there = is_beside(model) and (folder / model.partition("/")[2]).exists()
+        return whole_place(model, folder, digests.get(model, ""), who, advice) if is_there else model
 
     return _renamed(record, whole)
 
 
 def digests_beside(record: JudgeRecord, folder: Path) -> dict[str, str]:
     """The digests of the weights of models that a record names relative to the folder."""
-    names = [name for name in _models(record) if name.partition("/")[2].startswith(BESIDE)]
-    return {name: digest_of_weights(folder / name.partition("/")[2]) for name in dict.fromkeys(names)}
+    names = dict.fromkeys(name for name in _models(record) if is_beside(name))
+    return {name: digest_beside(name, folder) for name in names}
 
 
 def digest_of_weights(path: Path) -> str:

@@ -16,9 +16,11 @@ from pydantic import Field
 
 from ..data import Case, Judged
 from ..data.case import Record
+from ..data.verdict import Digest
 from ..errors import BudgetSpent, DeclarationError, Internal, Unreadable
 from ..evaluation.run_arrays import run_arrays
 from ..judging.judge import Judge
+from ..judging.models_beside import digest_beside, place_beside, whole_place
 from .checkpoints import Checkpoints
 from .cost_account import CostAccount, PerVerdict
 from .evidence import Evidence, ProgressCallbacks, fit_head, without_head
@@ -34,9 +36,24 @@ LOST = 0.02  # of the cases: a student that leaves so many more unscored than th
 class FineTuned(Record):
     """A model that was trained for a judge."""
 
-    model: str = Field(description="`provider/model`")
+    model: str = Field(description="`provider/model`; in a file by its place, if it is in the compilation's folder")
+    digest: Digest = Field(default="", description="of weights in the compilation's folder; empty of others")
     figures: dict[str, Any] = Field(default={}, description="of the training, by name")
     rows: dict[str, int] = Field(default={}, description="rows of the training set, by part")
+
+    def named_in(self, folder: Path) -> "FineTuned":
+        """The same, with a model in the folder named relative to it."""
+        model = place_beside(self.model, folder)
+        return self.model_copy(update={"model": model, "digest": digest_beside(model, folder)})
+
+    def found_in(self, folder: Path) -> "FineTuned":
+        """The same, with the whole path of a model in the folder, which may have been moved or copied.
+
+        Raises:
+            DeclarationError: other weights are in its place.
+        """
+        who, advice = f"{folder / STEP}.json", "give another --out."
+        return self.model_copy(update={"model": whole_place(self.model, folder, self.digest, who, advice)})
 
 
 class FineTuning(Record):
@@ -117,14 +134,14 @@ class FinetuneStep:
         """
         if self.trainer is None:
             return None
-        trainer, base = self.trainer, str(self.recipe.finetune)
+        trainer, base, folder = self.trainer, str(self.recipe.finetune), self.checkpoints.folder
 
         def tuned() -> dict[str, Any]:
             self._check_budget(judge)
             against = {name: part for name, part in self.parts.items() if name != "train"}
-            folder = self.checkpoints.folder / STEP
-            trained = trainer(without_head(judge), self.parts["train"], against, folder, self.progress)
-            return self._compared(judge, trained, base).model_dump(mode="json")
+            trained = trainer(without_head(judge), self.parts["train"], against, folder / STEP, self.progress)
+            compared = self._compared(judge, trained, base)
+            return compared.model_copy(update={"trained": trained.named_in(folder)}).model_dump(mode="json")
 
         try:
             content = self.checkpoints.once(STEP, tuned)
@@ -134,7 +151,9 @@ class FinetuneStep:
         with self.checkpoints.reading(STEP):
             result = FineTuning.model_validate(content)
         self.progress.step("fine-tune", result.summary())
-        return answered_by(judge, result.trained.model) if result.taken and result.trained else None
+        if not result.taken or result.trained is None:
+            return None
+        return answered_by(judge, result.trained.found_in(folder).model)
 
     def _compared(self, judge: Judge, trained: FineTuned, base: str) -> FineTuning:
         select, learn = self.parts["select"], [*self.parts["train"], *self.parts["select"]]

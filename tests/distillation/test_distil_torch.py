@@ -7,10 +7,11 @@ from quality_server import quality_pairs, quality_server
 from tiny_torch import save_model, torch_or_skip
 
 import dicast
+from dicast import cli
 from dicast.distillation.training_set import read_set
 from dicast.judging.judge_file import load
 from dicast.optimizers.recipe import Parts
-from dicast.workflows import DistilRun, Progress
+from dicast.workflows import CompileRun, DistilRun, Progress
 
 SETTINGS = {"grading": "pairwise", "readout": "probability"}
 
@@ -141,3 +142,56 @@ def test_a_compilation_trains_a_tiny_student_and_says_whether_it_is_better(tmp_p
     assert finetuning["trained"]["rows"]["train"] > 0
     assert finetuning["trained"]["model"].startswith("transformers/")
     assert (tmp_path / "out" / "finetune" / "training" / "student").is_dir()
+
+
+@pytest.mark.torch
+def test_a_moved_compilation_whose_student_was_taken_judges_and_continues(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first model is wrong on nine pairs of ten, and sure, so that a student that knows nothing is better."""
+    torch_or_skip()
+    pytest.importorskip("trl")
+    base = save_model(tmp_path / "base", "Llama", max_position_embeddings=2048)
+    with quality_server() as server:
+
+        def compiled(out: Path) -> CompileRun:
+            return dicast.compile(
+                dicast.JudgeSpec("direct", server.model_string("poor"), SETTINGS | {"min_mass": 0.0}),
+                quality_pairs(60),
+                out=out,
+                trials=0,
+                head=False,
+                objective="log-loss",
+                finetune=str(base),
+                preset="cpu-small",
+                training={"epochs": 1},
+                parts=Parts(train=0.3, select=0.35, certify=0, test=0.35),
+            )
+
+        first = compiled(tmp_path / "out")
+        assert first.compiled is not None
+        assert first.compiled.training["finetuning"]["taken"]
+        asked = len(server.requests)
+        moved = (tmp_path / "out").rename(tmp_path / "elsewhere")
+        for name in ("test.json", "direct.judge.json"):
+            (moved / name).unlink()
+        again = compiled(moved)
+        assert len(server.requests) == asked
+    assert again.status == "complete"
+    assert again.compiled is not None
+    assert again.compiled.result.judges == first.compiled.result.judges
+    assert '"model": "transformers/./finetune/training/student"' in (moved / "finetune.json").read_text()
+    assert again.judge_file is not None
+    moved = moved.rename(tmp_path / "third")
+    judge, case = load(moved / again.judge_file.name), quality_pairs(1, start=900)[0]
+    assert {stage.model for stage in judge.stages()} == {
+        f"transformers/{(moved / 'finetune/training/student').resolve()}"
+    }
+    verdict = judge(case)
+    assert verdict.status == "scored"
+    run = dicast.run(moved / again.judge_file.name, [case], out=tmp_path / "run")
+    assert [judged.winner for judged in run.verdicts()] == [verdict.winner]
+    capsys.readouterr()
+    assert cli.run(["show", str(moved / again.judge_file.name)]) == 0
+    assert f"{moved.name}/finetune/training/student" in capsys.readouterr().out
+    assert cli.run(["evaluate", str(tmp_path / "run")]) == 0
