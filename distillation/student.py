@@ -1,7 +1,7 @@
 """The student as a judge: a program whose stages the trained model answers.
 
 verdict    `direct`: the label token decides, and its probability is the certainty; no rationale is written
-chain      the teacher's program, with everything that it learnt but its head
+chain      the teacher's program, with everything that it learnt but its head, read from token probabilities
 probe      `probe`: a head on the hidden states of the base, which is not trained
 """
 
@@ -12,6 +12,7 @@ from ..data import Case
 from ..engines.models import Roles
 from ..errors import DeclarationError
 from ..judging import Judge, build
+from ..judging.reading_ways import read_by_student
 from ..optimizers.evidence import without_head
 from .distil_recipe import Mode
 
@@ -34,7 +35,7 @@ def student_of(teacher: Judge, case: Case, mode: Mode, model: str, settings: Map
         judge = without_head(teacher)
         if "evidence" in judge.hparams():
             judge.set(evidence="")
-        judge.set(**settings)
+        judge.set(**{**read_by_student(judge.settings(), model), **settings})
     else:
         judge = build("direct", **{"readout": "probability", "grading": _grading(case), **settings})
     return judge.bind(Roles.parse(model)) if mode != "probe" else judge

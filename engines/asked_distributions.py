@@ -9,15 +9,26 @@ name an option. A stated distribution (arXiv 2305.14975) is one answer, for whic
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from dspy.lm15 import Config, Message, Request
+from dspy.lm15 import Config
 
 from ..errors import DicastError
 from ..parsing import parse_json
-from .adapter import sections
 from .parallel import concurrently
-from .token_probabilities import DECORATION, NO, YES, OptionReading, ProbabilityLM, YesNoLM, demos_text, prompt_of
+from .token_probabilities import (
+    DECORATION,
+    NO,
+    PROMPT,
+    YES,
+    MarkPrompt,
+    OptionReading,
+    ProbabilityLM,
+    YesNoLM,
+    prompt_of,
+    yes_no_prompt,
+)
 
 LETTERS = 10  # answers to a question by default
 DRAW_TOKENS = 16  # of a sampled answer; room for a thought grows by itself
@@ -46,23 +57,17 @@ class SampledLM(ProbabilityLM):
     def _read(
         self, state: Mapping[str, Any], question: Mapping[str, Any], marks: Sequence[str], options: Mapping[str, Any]
     ) -> OptionReading:
-        system, messages = prompt_of(state, question, marks, options)
-        return self._of_draws(system, messages, marks)
+        return self._of_draws(prompt_of(state, question, marks, options), marks)
 
-    def _of_draws(self, system: str, messages: Sequence[Message], marks: Sequence[str]) -> OptionReading:
-        request = Request(
-            model=self.inner.model,
-            system=system,
-            messages=tuple(messages),
-            config=Config(max_tokens=DRAW_TOKENS, temperature=1.0),
-        )
+    def _of_draws(self, prompt: MarkPrompt, marks: Sequence[str]) -> OptionReading:
+        request = prompt.request(self.inner.model, Config(max_tokens=DRAW_TOKENS, temperature=1.0))
         texts = concurrently(
             lambda number: str(self.inner(request, rollout_id=number).text or ""), range(1, self.letters + 1)
         )
         named = Counter(mark for text in texts if (mark := mark_of(text, marks)) is not None)
         shown = Counter(text.strip() for text in texts).most_common(SHOWN)
         tokens = [(text, count / self.letters) for text, count in shown]
-        return OptionReading(smoothed([named[mark] for mark in marks]), named.total() / self.letters, tokens)
+        return OptionReading(smoothed([named[mark] for mark in marks]), named.total() / self.letters, tokens, prompt)
 
 
 class SampledYesNoLM(SampledLM):
@@ -71,12 +76,10 @@ class SampledYesNoLM(SampledLM):
     has_floor = False
 
     def _ask(self, state: Mapping[str, Any], question: Mapping[str, Any]) -> dict[str, Any]:
-        text = f"{sections(state['inputs'])}\n\n{question['instructions']} Answer with Yes or No.\nAnswer:"
-        message = Message.user(demos_text(state.get("demos", ())) + text)
-        read = self._of_draws(str(state["instructions"]), [message], (YES[0], NO[0]))
+        read = self._of_draws(yes_no_prompt(state, question), (YES[0], NO[0]))
         p_yes, p_no = read.distribution
         words = [(1, YES[0], p_yes), (2, NO[0], p_no)]
-        return {"noul": p_yes, "words": words, "mass_read": read.mass_read, "tokens": read.tokens}
+        return {"noul": p_yes, "words": words, **read.evidence}
 
 
 class StatedLM(ProbabilityLM):
@@ -85,23 +88,18 @@ class StatedLM(ProbabilityLM):
     def _read(
         self, state: Mapping[str, Any], question: Mapping[str, Any], marks: Sequence[str], options: Mapping[str, Any]
     ) -> OptionReading:
-        system, (message, *_) = prompt_of(state, question, marks, options)
-        asks = message.text or ""
+        prompt = prompt_of(state, question, marks, options)
         keys = ", ".join(f'"{mark}"' for mark in marks)
-        text = asks.rpartition("\n")[0] + f"\n{STATE.format(keys)}"
+        stating = replace(prompt, text=prompt.text.rpartition("\n")[0] + f"\n{STATE.format(keys)}")
         answer = ""
         for number in range(STATED_TRIES):
-            request = Request(
-                model=self.inner.model,
-                system=system,
-                messages=(Message.user(text),),
-                config=Config(max_tokens=STATED_TOKENS, temperature=1.0 if number else 0.0),
-            )
+            config = Config(max_tokens=STATED_TOKENS, temperature=1.0 if number else 0.0)
+            request = stating.request(self.inner.model, config)
             answer = str(self.inner(request, **({"rollout_id": number} if number else {})).text or "")
             shares = stated_shares(answer, marks)
             if shares is not None:
-                return OptionReading(smoothed([OF_STATED * share for share in shares]), 1.0, [])
-        return OptionReading([1 / len(marks)] * len(marks), 0.0, [(answer.strip(), 1.0)])
+                return OptionReading(smoothed([OF_STATED * share for share in shares]), 1.0, [], prompt)
+        return OptionReading([1 / len(marks)] * len(marks), 0.0, [(answer.strip(), 1.0)], prompt)
 
 
 class StatedYesNoLM(YesNoLM):
@@ -110,7 +108,7 @@ class StatedYesNoLM(YesNoLM):
     def _ask(self, state: Mapping[str, Any], question: Mapping[str, Any]) -> dict[str, Any]:
         read = StatedLM(self.inner)._ask(state, question)
         words = [(1, YES[0], read["noul"]), (2, NO[0], 1 - read["noul"])]
-        return read | {"words": words}
+        return read | {"words": words, PROMPT: [*yes_no_prompt(state, question).messages]}
 
 
 def smoothed(counts: Sequence[float]) -> list[float]:

@@ -21,11 +21,33 @@ from ..errors import NoTokenProbabilities
 from .adapter import heading, sections, text_of
 from .reply import NO_PROBABILITIES
 
+PROMPT = "prompt"  # of the evidence of a question: the messages that ask for its mark
 TOP = 20  # alternatives asked for; 20 is the most that OpenAI's API gives
 SHOWN = 3  # of the most probable tokens, to say what a model gave in place of the options
 YES, NO = ("Yes", "YES", "yes"), ("No", "NO", "no")  # arXiv 2304.00723, section 3.1; with or without a space before
 TEN = "10"  # one token of some models; others write 1, then 0
 DECORATION = string.whitespace + "()[]{}*\"'`.:,Ġ▁"
+
+
+@dataclass(frozen=True)
+class MarkPrompt:
+    """A request for one mark.
+
+    Attributes:
+        text: of the user's message.
+    """
+
+    system: str
+    text: str
+
+    @property
+    def messages(self) -> tuple[dict[str, str], ...]:
+        """The messages of the request, as {"role", "content"}."""
+        system = ({"role": "system", "content": self.system},) if self.system else ()
+        return (*system, {"role": "user", "content": self.text})
+
+    def request(self, model: str, config: Config) -> Request:
+        return Request(model=model, system=self.system, messages=(Message.user(self.text),), config=config)
 
 
 @dataclass(frozen=True)
@@ -36,11 +58,19 @@ class OptionReading:
         distribution: the probability of each mark, in order; they add up to 1.
         mass_read: the probability mass on the marks, in [0, 1].
         tokens: what the model answers, with probabilities, the most probable first.
+        prompt: which asks for one of the marks, where no one request gave the distribution as its answer.
     """
 
     distribution: Sequence[float]
     mass_read: float
     tokens: Sequence[tuple[str, float]]
+    prompt: MarkPrompt | None = None
+
+    @property
+    def evidence(self) -> dict[str, Any]:
+        """What is known of the reading beside the distribution."""
+        prompt = {} if self.prompt is None else {PROMPT: [*self.prompt.messages]}
+        return {"mass_read": self.mass_read, "tokens": self.tokens, **prompt}
 
 
 class ProbabilityLM(BaseLM):
@@ -65,23 +95,16 @@ class ProbabilityLM(BaseLM):
         marks, options = options_of(question)
         reading = self._read(state, question, marks, options)
         by_option = dict(zip(options, reading.distribution, strict=True))
-        read = {"mass_read": reading.mass_read, "tokens": reading.tokens}
         if question["type"] == "noul":
-            return {"noul": by_option["true"], **read}
-        return {"probabilities": by_option, "confidence": max(reading.distribution), **read}
+            return {"noul": by_option["true"], **reading.evidence}
+        return {"probabilities": by_option, "confidence": max(reading.distribution), **reading.evidence}
 
     def _read(
         self, state: Mapping[str, Any], question: Mapping[str, Any], marks: Sequence[str], options: Mapping[str, Any]
     ) -> OptionReading:
         """The distribution over the marks."""
-        system, messages = prompt_of(state, question, marks, options)
-        request = Request(
-            model=self.inner.model,
-            system=system,
-            messages=tuple(messages),
-            config=Config(max_tokens=len(max(marks, key=len)), temperature=0.0, logprobs=TOP),
-        )
-        response = self.inner(request)
+        config = Config(max_tokens=len(max(marks, key=len)), temperature=0.0, logprobs=TOP)
+        response = self.inner(prompt_of(state, question, marks, options).request(self.inner.model, config))
         distribution, mass_read = read_options(response, marks)
         return OptionReading(distribution, mass_read, top_tokens(response)[:SHOWN])
 
@@ -99,15 +122,8 @@ class YesNoLM(ProbabilityLM):
     has_floor = False
 
     def _ask(self, state: Mapping[str, Any], question: Mapping[str, Any]) -> dict[str, Any]:
-        text = f"{sections(state['inputs'])}\n\n{question['instructions']} Answer with Yes or No.\nAnswer:"
-        prompt = demos_text(state.get("demos", ())) + text
-        request = Request(
-            model=self.inner.model,
-            system=str(state["instructions"]),
-            messages=(Message.user(prompt),),
-            config=Config(max_tokens=1, temperature=0.0, logprobs=TOP),
-        )
-        tokens = top_tokens(self.inner(request))
+        config = Config(max_tokens=1, temperature=0.0, logprobs=TOP)
+        tokens = top_tokens(self.inner(yes_no_prompt(state, question).request(self.inner.model, config)))
         words = [(rank, token.strip(" Ġ▁"), p) for rank, (token, p) in enumerate(tokens, 1)]
         said = [(rank, word, p) for rank, word, p in words if word in (*YES, *NO)]
         p_yes, p_no = yes_no_mass(said)
@@ -216,10 +232,16 @@ def top_tokens(response: Response, place: int = 0) -> list[tuple[str, float]]:
 
 def prompt_of(
     state: Mapping[str, Any], question: Mapping[str, Any], marks: Sequence[str], options: Mapping[str, Any]
-) -> tuple[str, list[Message]]:
+) -> MarkPrompt:
     """The system prompt, and the inputs first, the question last, so that questions about one case share a prefix."""
     inputs = demos_text(state.get("demos", ())) + sections(state["inputs"])
-    return str(state["instructions"]), [Message.user(f"{inputs}\n\n{_question_text(question, marks, options)}")]
+    return MarkPrompt(str(state["instructions"]), f"{inputs}\n\n{_question_text(question, marks, options)}")
+
+
+def yes_no_prompt(state: Mapping[str, Any], question: Mapping[str, Any]) -> MarkPrompt:
+    """The prompt of a Noul question that is answered with Yes or No."""
+    text = f"{sections(state['inputs'])}\n\n{question['instructions']} Answer with Yes or No.\nAnswer:"
+    return MarkPrompt(str(state["instructions"]), demos_text(state.get("demos", ())) + text)
 
 
 def _question_text(question: Mapping[str, Any], marks: Sequence[str], options: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ says, or, of a model that thinks before each answer, asks for one stated distrib
 once and kept on its card (`engines.capabilities`), so that all cases are read in one way; verdicts say so in notes.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -17,6 +17,7 @@ from dspy.utils.exceptions import LMUnsupportedFeatureError
 
 from ..engines.asked_distributions import LETTERS, SampledLM, SampledYesNoLM, StatedLM, StatedYesNoLM
 from ..engines.capabilities import Card, KeptCard
+from ..engines.model_string import IN_PROCESS
 from ..engines.token_probabilities import YesNoLM
 from ..errors import NoTokenProbabilities, Unreadable
 from .hparam import HParam
@@ -68,6 +69,20 @@ def with_ways(values: dict[str, Any]) -> dict[str, Any]:
         elif value == "probability":
             settings.setdefault(reading, WAYS[0])
     return settings
+
+
+def read_by_student(settings: Mapping[str, Any], model: str) -> dict[str, Any]:
+    """The changes that a judge's settings need where a model in this process answers in place of the present one: its
+    token probabilities are read, as it gives them.
+
+    Example:
+        >>> read_by_student({"reading": "sampled", "letters": 5, "members[0].reading": "auto"}, "transformers/student")
+        {'reading': 'tokens'}
+    """
+    if model.partition("/")[0] not in IN_PROCESS:
+        return {}
+    ways = {name: way for name, way in settings.items() if name.rpartition(".")[2] == "reading"}
+    return {name: WAYS[0] for name, way in ways.items() if way in ("sampled", "stated")}
 
 
 @contextmanager

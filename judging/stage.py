@@ -32,14 +32,14 @@ from ..engines.ledger import stage_of_calls
 from ..engines.model_options import ModelOptions
 from ..engines.model_string import ModelString
 from ..engines.models import get_lm
-from ..engines.token_probabilities import ProbabilityLM, YesNoLM, options_of
+from ..engines.token_probabilities import PROMPT, ProbabilityLM, YesNoLM, options_of
 from ..errors import ContextOverflow, Infrastructure, ModelError, ModelRefused, ParseFailure, Refusal, Unreadable
 from .decoding import Decoding, seed_of_draw
 from .delimiters import shown_demo, shown_inputs, with_fence_note
 from .demo_pool import DemoPool
 from .reading_floor import check_mass
 from .reading_ways import read_in_way
-from .recorded_calls import RecordedCall, SentCalls, listening, note_call, read_tokens, task_name
+from .recorded_calls import RecordedCall, SentCall, SentCalls, listening, note_call, read_tokens, task_name
 from .sampling import NESTED_SAMPLES, SAMPLING_TEMPERATURE, SAMPLING_TOP_P, current_sampling
 from .seat import Seat
 
@@ -246,11 +246,12 @@ class Stage(Seat):
         if not reads_probabilities(form):
             note_call(call)
             return
-        if len(sent.calls) != len(prediction["evidence"]):  # sampled: no one call holds the answer
+        evidence, calls = prediction["evidence"], sent.calls
+        if all(PROMPT in answer for answer in evidence):  # no single call holds the answer
+            calls = [SentCall(tuple(answer[PROMPT]), "") for answer in evidence]
+        if len(calls) != len(evidence):
             return
-        for (name, field), answer, of_question in zip(
-            form.output_fields.items(), prediction["evidence"], sent.calls, strict=False
-        ):
+        for (name, field), answer, of_question in zip(form.output_fields.items(), evidence, calls, strict=True):
             probabilities, meanings = read_tokens(field.annotation, answer, self.reader)
             outputs = {name: call.outputs[name]}
             of_token = replace(call, sent=of_question, question=name, outputs=outputs)

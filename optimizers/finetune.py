@@ -21,6 +21,7 @@ from ..errors import BudgetSpent, DeclarationError, Internal, Unreadable
 from ..evaluation.run_arrays import run_arrays
 from ..judging.judge import Judge
 from ..judging.models_beside import digest_beside, place_beside, whole_place
+from ..judging.reading_ways import read_by_student
 from .checkpoints import Checkpoints
 from .cost_account import CostAccount, PerVerdict
 from .evidence import Evidence, ProgressCallbacks, fit_head, without_head
@@ -192,8 +193,10 @@ class FinetuneStep:
 
 
 def answered_by(judge: Judge, model: str) -> Judge:
-    """A copy of a judge without a head, answered by another model; it reads no evidence beside the answers."""
+    """A copy of a judge without a head, answered by another model; it reads no evidence beside the answers, and of a
+    model in this process token probabilities."""
     student = without_head(judge)
+    student.set(**read_by_student(student.settings(), model))
     if student.evidence_text:
         student.set(evidence="")
     return student.bind(model)

@@ -8,8 +8,11 @@ from hypothesis import strategies as st
 from dicast.data import Case, Judged
 from dicast.data.case import Winner
 from dicast.distillation.questions import question_rows, questions_of
+from dicast.distillation.student import student_of
 from dicast.distillation.teacher_cases import apportioned, is_of_teacher, teacher_cases
 from dicast.distillation.trace import traced
+from dicast.judging import Panel, build
+from dicast.optimizers.finetune import answered_by
 from dicast.programs.direct import Direct
 from dicast.testing import ScriptedLM
 
@@ -25,6 +28,27 @@ def test_prompts_are_those_that_the_student_is_asked_later(judge):
     judge.bind("openai/never-called")
     assert [trace.messages for trace in questions_of(judge, PAIR)] == asked
     assert {stage.model for stage in judge.stages()} == {"openai/never-called"}  # the judge stays as it was
+
+
+@pytest.mark.parametrize("readout", ["sampled", "stated"])
+def test_a_judge_that_samples_or_states_has_the_questions_of_one_that_reads_tokens(readout):
+    read = questions_of(build("direct", grading="pairwise", readout="probability"), PAIR)
+    judge = build("direct", grading="pairwise", readout=readout)
+    assert [trace.messages for trace in questions_of(judge, PAIR)] == [trace.messages for trace in read]
+    rows = question_rows(judge, [PAIR.model_copy(update={"label": Winner(value="b")})], targets="labels").rows
+    assert [row.targets for row in rows] == [{"A": 0, "B": 1}, {"A": 1, "B": 0}]
+
+
+@pytest.mark.parametrize(("model", "reading"), [("transformers/base", "tokens"), ("openai/base", "sampled")])
+def test_a_student_in_this_process_is_read_from_token_probabilities(model, reading):
+    teacher = build("direct", grading="pairwise", readout="sampled").bind("openai/teacher")
+    for student in (answered_by(teacher, model), student_of(teacher, PAIR, "chain", model, {})):
+        assert student.reading.value == reading
+        assert student.readout.value == "probability"
+    panel = Panel([teacher, build("direct", grading="pairwise").bind("openai/other")])
+    assert [member.reading.value for member in answered_by(panel, model).members] == [reading, "tokens"]
+    assert student_of(teacher, PAIR, "chain", model, {"readout": "stated"}).reading.value == "stated"
+    assert teacher.reading.value == "sampled"
 
 
 def test_texts_are_shown_without_the_special_tokens_of_the_student():

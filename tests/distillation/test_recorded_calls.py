@@ -7,12 +7,16 @@ import pytest
 
 from dicast.data import Case
 from dicast.distillation.trace import traced, traces_of
+from dicast.distillation.trace_rows import rows_of_traces
+from dicast.engines.asked_distributions import SampledYesNoLM, StatedYesNoLM
+from dicast.engines.token_probabilities import YesNoLM
 from dicast.errors import BudgetSpent
+from dicast.judging import build
 from dicast.judging.recorded_calls import recording
 from dicast.programs.direct import Direct
 from dicast.programs.fennec import Fennec
 from dicast.programs.reference_free import Pairwise
-from dicast.testing import ScriptedLM
+from dicast.testing import ScriptedLM, prompt_text
 
 PAIR = Case(id="7", query="Name a fruit.", candidates=[{"text": "An apple."}, {"text": "A shoe, I think."}], group="g")
 
@@ -112,3 +116,42 @@ def test_a_ranking_is_not_a_list_of_criteria():
     assert {trace.task for trace in traces} <= {
         "fennec.criteria", "fennec.ranking", "fennec.guideline", "fennec.pairwise",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("readout", "answers", "share"),
+    [
+        ("sampled", ["A", "A.", "B", "neither"], 2.5 / 4),  # (2 + 1/2) / (3 + 2/2)
+        ("sampled", ["A"], 1.5 / 2),
+        ("stated", ['{"A": 30, "B": 10}'], 75.5 / 101),  # (75 + 1/2) / (100 + 2/2)
+        ("stated", ["no JSON", '{"A": 30, "B": 10}'], 75.5 / 101),
+    ],
+)
+def test_what_was_sampled_or_stated_is_one_trace_with_the_prompt_for_the_token(readout, answers, share):
+    replies = itertools.cycle(answers)
+    with dspy.context(lm=ScriptedLM(lambda request: next(replies))):
+        judge = build("direct", grading="pairwise", readout=readout, letters=len(answers))
+        verdict, traces = traced(judge, PAIR)
+    with dspy.context(lm=ScriptedLM({"token_probabilities": {"A": 0.6, "B": 0.4}})):
+        _, read = traced(build("direct", grading="pairwise", readout="probability"), PAIR)
+    assert verdict.status == "scored"
+    assert [trace.messages for trace in traces] == [trace.messages for trace in read]
+    for trace, of_token in zip(traces, read, strict=True):
+        assert trace.probabilities == pytest.approx({"A": share, "B": 1 - share})
+        assert (trace.answer, trace.order, trace.meanings) == ("A", of_token.order, of_token.meanings)
+    learnt = rows_of_traces(traces, "teacher")
+    assert [row.targets["A"] for row in learnt.rows] == pytest.approx([0.5, 0.5])  # the letter A in both orders
+    assert learnt.counts == {"one-token targets: teacher": 2}
+
+
+@pytest.mark.parametrize("reader", [SampledYesNoLM, StatedYesNoLM])
+def test_the_prompt_of_a_yes_no_question_is_that_of_its_probabilities(reader):
+    state = {"instructions": "Judge.", "inputs": {"text": "A pear."}}
+    questions = {"good": {"type": "noul", "instructions": "Is it good?"}}
+    lm = ScriptedLM({"token_probabilities": {"Yes": 0.6, "No": 0.4}})
+    YesNoLM(lm)(state=state, questions=questions)
+    (asked,) = lm.requests
+    answers = ScriptedLM(lambda request: '{"A": 60, "B": 40}' if "percent" in prompt_text(request) else "Yes")
+    evidence = reader(answers)(state=state, questions=questions)["good"]
+    assert [(message["role"], message["content"]) for message in evidence["prompt"]] == sent(asked)
+    assert evidence["noul"] > 0.5
