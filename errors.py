@@ -3,6 +3,7 @@
 * DicastError
   - DeclarationError      something the user gave must change; a retry cannot help
     · DataError           a row, a file or a data set
+      MissingField        a case without something that the judge reads
     · ModelError          a model string, a key, a weights file
       ModelRefused        the server's word on it
     · RunError            a run folder that holds something else
@@ -25,7 +26,14 @@ from typing import ClassVar, Literal
 from .redaction import clean
 
 UnscoredReason = Literal[
-    "parse_failure", "refusal", "context_overflow", "infrastructure", "budget", "unreadable", "internal"
+    "parse_failure",
+    "refusal",
+    "context_overflow",
+    "missing_field",
+    "infrastructure",
+    "budget",
+    "unreadable",
+    "internal",
 ]
 
 
@@ -42,6 +50,16 @@ class DeclarationError(DicastError):
 
 class DataError(DeclarationError):
     """A row, a file or a data set cannot be read as cases."""
+
+
+class MissingField(DataError):
+    """A case has not what the judge reads, such as a reference; in a run it is unscored.
+
+    Attributes:
+        reason: the word that the unscored verdict carries.
+    """
+
+    reason: ClassVar[UnscoredReason] = "missing_field"
 
 
 class ModelError(DeclarationError):

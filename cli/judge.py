@@ -72,7 +72,7 @@ def command(
       dicast judge --judge direct --cases pairs.jsonl --panel openai/gpt-4o-mini --panel anthropic/claude-haiku-4-5
     """
     from .. import workflows
-    from ..workflows.corrected_texts import corrected_path
+    from ..workflows.corrected_texts import check_rewrites, corrected_path
     from . import render
     from .interrupt import end_on_interrupt, stop_on_interrupt
 
@@ -87,10 +87,9 @@ def command(
             estimate = workflows.estimate_run(judge, source, progress=progress, **counted)
         options.print_json(estimate.model_dump(mode="json")) if as_json else print_judging(estimate)
         return 0
-    if corrected:
-        corrected_path(
-            corrected, source.source if isinstance(source, workflows.CaseSource) else None
-        )  # refused before anything is judged
+    if corrected:  # refused before anything is judged
+        check_rewrites(judge.build())
+        corrected_path(corrected, source.source if isinstance(source, workflows.CaseSource) else None)
     reasons: WhyRun | None = None
     with shared_budget(values, chosen):
         with render.RunProgress(quiet=as_json) as progress:

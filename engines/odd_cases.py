@@ -3,7 +3,16 @@
 from collections.abc import Callable
 
 from ..data import Case, Verdict
-from ..errors import DeclarationError, ExecutionError, Internal, ModelError, ModelRefused, Unreadable, UnscoredReason
+from ..errors import (
+    DeclarationError,
+    ExecutionError,
+    Internal,
+    MissingField,
+    ModelError,
+    ModelRefused,
+    Unreadable,
+    UnscoredReason,
+)
 from .stop_rule import Failure
 
 # Reasons that say, from the first case on, that nothing can work, with the error that then ends the run.
@@ -34,6 +43,7 @@ class LenientJudge:
                 raise
             self._refused.append(error)
             reason: UnscoredReason = "infrastructure" if isinstance(error, ModelRefused) else "internal"
+            reason = error.reason if isinstance(error, MissingField) else reason
             return Verdict(case_id=case.id, status="unscored", reason=reason, detail=str(error))
 
     def check(self, finished: int) -> None:

@@ -25,7 +25,7 @@ Unreadable = Literal["out", "wrong"]
 MERGES: tuple[Merge, ...] = get_args(Merge)
 UNREADABLE: tuple[Unreadable, ...] = get_args(Unreadable)
 NO_ANSWER = "no answer"  # the label of a verdict that counts as wrong whatever people say
-NOT_ASKED = ("infrastructure", "budget", "internal")  # reasons that say nothing about the judge
+NOT_ASKED = ("missing_field", "infrastructure", "budget", "internal")  # reasons that say nothing about the judge
 TO_FIRST: dict[Letter, int] = {"a": 1, "tie": 0, "b": -1}
 
 

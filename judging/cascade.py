@@ -28,6 +28,7 @@ class Cascade(Composite):
 
     def __init__(self, members: Sequence[Judge], *, thresholds: Sequence[float] | None = None) -> None:
         super().__init__(members)
+        self.rewrites = any(member.rewrites for member in members)
         values = [member.threshold or 0.0 for member in members] if thresholds is None else list(thresholds)
         if len(values) != len(members):
             raise DeclarationError(
@@ -37,6 +38,9 @@ class Cascade(Composite):
             self.thresholds = [HParam(threshold, least=0.0) for threshold in values]
         except ValueError as error:
             raise DeclarationError(f"cascade: a threshold {error}.") from None
+
+    def lacks(self, case: Case) -> str:
+        return self.members[0].lacks(case)  # the others may not be asked
 
     def assess(self, case: Case) -> Verdict:
         """The deciding member's verdict; else that of the last member, abstained or unscored.

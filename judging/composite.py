@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from ..data import Finding, Verdict
+from ..data import Case, Finding, Verdict
 from ..errors import DeclarationError
 from .judge import Judge
 
@@ -28,6 +28,9 @@ class Composite(Judge):
     @property
     def pairs_only(self) -> bool:
         return any(member.pairs_only for member in self.members)
+
+    def lacks(self, case: Case) -> str:
+        return next(filter(None, (member.lacks(case) for member in self.members)), "")
 
     def _names(self) -> list[str]:
         """A name for each member: its LMs where all members differ in them, else its program, numbered if needed."""

@@ -24,6 +24,7 @@ from ..errors import BudgetSpent, DeclarationError
 from ..evidence.source import EvidenceSource
 from .aggregate import aggregate_findings
 from .block_base import Vectors
+from .case_fit import check_case
 from .case_in_hand import judging
 from .delimiters import CONVERSATION, EARLIER, Fence, Shown, constant, labelled
 from .evidence_parameter import EvidenceParameter
@@ -74,6 +75,7 @@ class Judge(StagedModule):
         symmetric: whether exchanging the candidates exchanges the verdict; not for a baseline that ignores the texts.
         asks_about_task: whether a parameter `task` says what the texts are (data/tasks.yaml); public sets bring theirs.
         scores_only: whether, without a head, it names no category of a text that has some.
+        rewrites: whether its verdicts may hold corrections, texts that it rewrote.
         evidence: which sources are read beside the questions, as in "state"; see docs/evidence.md.
         reading: how distributions are read (see `reading_ways`), with `letters` answers where they are sampled.
         min_mass: the probability that the options of a question must hold (see `reading_floor`); None: the usual one.
@@ -86,6 +88,7 @@ class Judge(StagedModule):
     symmetric: ClassVar[bool] = True
     asks_about_task: ClassVar[bool] = False
     scores_only: ClassVar[bool] = False
+    rewrites: bool = False
     evidence: HParam | None = None
     evidence_seats: Sequence[Seat] = ()
     min_mass: HParam | None = None
@@ -115,20 +118,18 @@ class Judge(StagedModule):
     def reads_history(self) -> bool:
         return False
 
+    def lacks(self, case: Case) -> str:
+        """A sentence on what the judge reads and the case has not; "" where nothing is missing."""
+        return ""
+
     def __call__(self, case: Case) -> Any:
         """The verdict of one case, with its usage. Whatever fails in `forward` becomes an unscored verdict.
 
         Raises:
-            DeclarationError: the case is not of the judge's kind, or a model cannot be used at all: no case would work.
+            DeclarationError: the case is not of the judge's kind or lacks what it reads, or a model cannot be used.
             BudgetSpent: the run's budget is used up; the case stays unjudged.
         """
-        if not isinstance(case, Case):
-            raise DeclarationError(f"judge {self.name!r}: a {type(case).__name__} is not a case. Give a dicast.Case.")
-        if self.pairs_only and not case.is_pair:
-            raise DeclarationError(
-                f"judge {self.name!r}: case {case.id!r} has {len(case.candidates)} candidates, not two. "
-                "Use a judge of single texts (dicast list)."
-            )
+        check_case(self, case)
         case = self._with_categories(case)
         ledger = Ledger(parent=current_ledger())
         least = self.min_mass.value if self.min_mass is not None else LEAST_MASS
@@ -148,9 +149,8 @@ class Judge(StagedModule):
                 if failure.reason in FORGOTTEN and not failure.answers_forgotten:
                     answers.forget()  # or the next run would be given the same answers
                 verdict = unscored(case, failure)
-        return verdict.model_copy(
-            update={"usage": ledger.total, "notes": tuple(dict.fromkeys([*verdict.notes, *notes]))}
-        )
+        said = tuple(dict.fromkeys([*verdict.notes, *notes]))
+        return verdict.model_copy(update={"usage": ledger.total, "notes": said})
 
     def set(self, **values: Any) -> Self:
         """As of any module; `readout` may also be auto, sampled or stated (see `reading_ways`)."""

@@ -8,7 +8,7 @@ from typing import Self
 
 from ..data import Case, Finding, Reviewer, Scores, Verdict, Winner
 from ..data.profiles import by_aspect, history
-from ..errors import DeclarationError
+from ..errors import DeclarationError, MissingField
 from ..judging.aggregate import best
 from ..judging.hparam import HParam
 from ..judging.judge import FittedJudge, Judge, verdict_of
@@ -93,9 +93,13 @@ class ReviewerAverage(Judge):
         self.k = HParam(k, (ALL, *range(21)), search=())
         self.seed = HParam(seed)
 
+    def lacks(self, case: Case) -> str:
+        if isinstance(case.profile, Reviewer):
+            return ""
+        return f"judge 'reviewer-average': case {case.id!r} has no reviewer. Give rows with `reviewer` and `reviews`."
+
     def assess(self, case: Case) -> Verdict:
-        if not isinstance(case.profile, Reviewer):
-            raise DeclarationError(f"judge 'reviewer-average': case {case.id!r} has no reviewer.")
+        assert isinstance(case.profile, Reviewer)
         texts = [candidate.text for candidate in case.candidates]
         known = by_aspect(case.profile, case.aspect)
         k = max(len(known.reviews), len(known.comparisons)) if self.k.value == ALL else int(self.k.value)
@@ -109,7 +113,10 @@ class ReviewerAverage(Judge):
             return Verdict(case_id=case.id, winner=winner, certainty=choices[winner] / choices.total())
         scores = [review.score for review in known.reviews]
         if not scores:
-            raise DeclarationError(f"judge 'reviewer-average': case {case.id!r} has a reviewer without a history.")
+            raise MissingField(
+                f"judge 'reviewer-average': case {case.id!r} has a reviewer without a history. "
+                "Give rows with `reviews`."
+            )
         finding = Finding(
             criterion="mean of the history", scores=(math.fsum(scores) / len(scores),) * len(case.candidates)
         )
@@ -146,10 +153,13 @@ class ThirdPerson(Judge):
 
     name = "third-person"
 
+    def lacks(self, case: Case) -> str:
+        if any(isinstance(vote, Winner) for vote in case.votes):
+            return ""
+        return f"judge 'third-person': case {case.id!r} has no votes. Give rows with `votes`."
+
     def assess(self, case: Case) -> Verdict:
         votes = [vote for vote in case.votes if isinstance(vote, Winner)]
-        if not votes:
-            raise DeclarationError(f"judge 'third-person': case {case.id!r} has no votes.")
         counts = Counter(vote.value for vote in votes)
         top = [value for value, n in counts.items() if n == max(counts.values())]
         winner = top[0] if len(top) == 1 else "tie"

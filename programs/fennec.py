@@ -90,7 +90,7 @@ class Fennec(LearningJudge):
         criteria: str = "",
     ) -> None:
         super().__init__()
-        self.correct = correct
+        self.correct = self.rewrites = correct
         self.name = "fennec-correct" if correct else "fennec-single" if single else "fennec"
         self.single = HParam(single, (True, False), search=())  # decides which cases can be judged
         self.branches = HParam(branches, range(1, MOST_BRANCHES + 1), search=())  # `keep` costs no new calls

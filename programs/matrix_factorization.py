@@ -69,11 +69,15 @@ class MatrixFactorisation(FittedJudge):
         cases = read_cases(Path(self.histories.value).expanduser())
         return [case.profile for case in cases if isinstance(case.profile, Reviewer)]
 
+    def lacks(self, case: Case) -> str:
+        if isinstance(case.profile, Reviewer):
+            return ""
+        return f"judge 'matrix-factorisation': case {case.id!r} has no reviewer. Give rows with `reviewer`."
+
     def assess(self, case: Case) -> Verdict:
         if self.model is None:
             raise DeclarationError("judge 'matrix-factorisation': fit it to cases with histories first.")
-        if not isinstance(case.profile, Reviewer):
-            raise DeclarationError(f"judge 'matrix-factorisation': case {case.id!r} has no reviewer.")
+        assert isinstance(case.profile, Reviewer)
         reviewer = case.profile.id
         scores = tuple(self.model(reviewer, candidate.text) for candidate in case.candidates)
         return verdict_of(case, [Finding(criterion="predicted rating", scores=scores)])

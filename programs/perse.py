@@ -64,20 +64,22 @@ class FromHistory(Judge):
     def reads_history(self) -> bool:
         return bool(self.k.value)
 
+    def lacks(self, case: Case) -> str:
+        if isinstance(case.profile, Reviewer) or not self.k.value:
+            return ""
+        return (
+            f"judge {self.name!r}: case {case.id!r} has no reviewer. Give rows with `reviewer` and `reviews`, or "
+            "--set k=0."
+        )
+
     def known(self, case: Case) -> tuple[Reviewer, list[str]]:
         """What is shown of the reviewer of the case, and notes on what is not.
 
         Raises:
-            DeclarationError: the case has no reviewer.
             ContextOverflow: the text to judge is longer than the cap.
         """
         reviewer = case.profile
         if not isinstance(reviewer, Reviewer):
-            if self.k.value:
-                raise DeclarationError(
-                    f"judge {self.name!r}: case {case.id!r} has no reviewer. Give rows with `reviewer` and `reviews`, "
-                    "or --set k=0."
-                )
             reviewer = Reviewer(id="nobody")
         if self.aspects.value == "same":
             reviewer = by_aspect(reviewer, case.aspect)

@@ -16,7 +16,6 @@ import dspy
 from ..data import Case, Finding, Verdict
 from ..data.exclusions import asks_to_leave_out
 from ..engines.parallel import concurrently
-from ..errors import DeclarationError
 from ..judging.evidence import ScoreReading, side_by_side
 from ..judging.hparam import HParam
 from ..judging.judge import Judge, fenced, present, verdict_of
@@ -116,6 +115,12 @@ class Pref(Judge):
         self.rerank.task = "ranking"
         self.score = Question(signatures.ScoreAnswer, "score", max_tokens=240)
 
+    def lacks(self, case: Case) -> str:
+        is_explained = "explanation" in case.meta and isinstance(case.meta["explanation"], str | None)
+        if is_explained or not self.explain.value:
+            return ""
+        return f"judge 'pref', explain: case {case.id!r} has no meta.explanation. Use explain=false."
+
     def assess(self, case: Case) -> Verdict:
         shown = present(case)
         question, person = shown.request, shown.profile if self.personalise.value else ""
@@ -167,10 +172,6 @@ class Pref(Judge):
     ) -> tuple[list[GuidelineFactor], list[str]]:
         """The factors with their weights by the case's explanation of the right answer beside the person's."""
         explanation = case.meta.get("explanation")
-        if "explanation" not in case.meta or not isinstance(explanation, str | None):
-            raise DeclarationError(
-                f"judge 'pref', explain: case {case.id!r} has no meta.explanation. Use explain=false."
-            )
         if explanation is None or not explanation.strip():
             return list(factors), ["explanation: the case has none"]
         oracle, notes = self.personalised(question, fenced(explanation), general)

@@ -43,22 +43,21 @@ class TextScore(Judge):
 
 
 class ReferenceMetric(TextScore):
-    """A metric that needs references: `use` says whether all of them count, or the first alone.
-
-    Raises (when it judges):
-        DeclarationError: a case has no reference.
-    """
+    """A metric that needs references: `use` says whether all of them count, or the first alone."""
 
     def __init__(self, use: str = "all") -> None:
         super().__init__()
         self.use = HParam(use, ("all", "first"), search=())
 
+    def lacks(self, case: Case) -> str:
+        if case.references:
+            return ""
+        return (
+            f"judge {self.name!r}: case {case.id!r} has no reference. Give rows with `reference` or `references`, "
+            "or use a judge that needs none."
+        )
+
     def references(self, case: Case) -> list[str]:
-        if not case.references:
-            raise DeclarationError(
-                f"judge {self.name!r}: case {case.id!r} has no reference. Give rows with `reference` or `references`, "
-                "or use a judge that needs none."
-            )
         return list(case.references if self.use.value == "all" else case.references[:1])
 
 

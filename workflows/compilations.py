@@ -32,6 +32,7 @@ from .finetuning import student_trainer
 from .given_cases import Cases, case_source, filtered_for
 from .interrupts import delayed_interrupt
 from .judge_spec import BuiltJudge, JudgeSpec, has_models, judge_spec
+from .missing_fields import with_fields
 from .preflight import (
     admit_models,
     as_budget,
@@ -152,6 +153,7 @@ def compile(
     )
     labelled = exclude_training_cases(labelled, spec.name, built, progress)
     built = with_best_evidence(built, spec, chosen, labelled, progress)
+    with_fields(built, labelled)
     baseline = _baseline(chosen, built, labelled, progress)
     if dry_run:
         return CompileRun(folder, "dry run", estimate=estimate_compilation(built, labelled, chosen, baseline))

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from ..data.rewritten_texts import is_version, versions
 from ..engines.jsonl import write_whole
-from ..errors import DicastError, RunError
+from ..errors import DeclarationError, DicastError, RunError
+from ..judging import Judge
 from ..parsing import parse_object
 from ..paths import path_of
 from .run_results import Run
@@ -37,6 +38,15 @@ def corrected_path(out: str | Path, cases: str | None) -> Path:
     if reason:
         raise RunError(f"{OPTION} {path}: cannot be written ({reason}). Give another file.")
     return path
+
+
+def check_rewrites(judge: Judge) -> None:
+    """Raises DeclarationError for a judge that never rewrites a text."""
+    if not judge.rewrites:
+        raise DeclarationError(
+            f"{OPTION}: judge {judge.name!r} never rewrites a text. Use fennec-correct, or leave {OPTION} out; a judge "
+            "class of yours that rewrites says so by `rewrites = True`."
+        )
 
 
 def _holds_versions(path: Path) -> bool:

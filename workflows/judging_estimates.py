@@ -10,6 +10,7 @@ from .case_filters import ExcludedCases, default_refusals
 from .case_source import CaseSource
 from .given_cases import Cases, case_source, filtered_for
 from .judge_spec import JudgeSpec, judge_spec
+from .missing_fields import with_fields
 from .preflight import check_limits, no_case
 from .progress import SILENT, Progress
 from .run_checks import check_seed
@@ -51,6 +52,7 @@ def estimate_run(
     drawn = list(sample(filtered.cases(None, left_out), limit, seed, limit_groups=limit_groups))
     if not drawn:
         raise no_case(filtered, left_out)
+    with_fields(built, drawn)
     if not built.stages():
         return JudgingEstimate(
             name=built.name, cases=len(drawn), calls=0, prompt_tokens=0, completion_tokens=0, dollars=0.0

@@ -27,6 +27,7 @@ from .interrupts import delayed_interrupt
 from .judge_spec import BuiltJudge, JudgeSpec, judge_spec, same_judge
 from .label_count import LabelCount
 from .memory_rows import StoredRows
+from .missing_fields import with_fields
 from .preflight import (
     admit_models,
     as_budget,
@@ -196,7 +197,7 @@ def run(
         if isinstance(built, FittedJudge) and built.is_fitted_to_cases:
             fitted_to = list(chosen)
             built, chosen = built.fit(fitted_to), iter(fitted_to)
-        chosen = of_namable(built, iter(chosen))
+        chosen = of_namable(built, with_fields(built, chosen))
         manifest = spec.manifest(built, read_from, before, fitted_to)
         if before is not None:
             check_judge_part(folder, before, manifest["identity"])

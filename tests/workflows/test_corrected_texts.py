@@ -107,10 +107,26 @@ def test_a_run_that_is_continued_writes_them_again(corrected: Path, capsys: pyte
 
 
 def test_without_a_rewritten_text_no_file_is_written(corrected: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["judge", "--judge", "longer", "--cases", "pairs.jsonl", "--out", "longer", "--corrected", "none.jsonl"]
-    assert command(*arguments) == 0
+    arguments = ["judge", "--judge", "fennec-correct", "--set", "rejudge=false", "--cases", "good.jsonl"]
+    Path("good.jsonl").write_text(json.dumps(ROWS[2]) + "\n")
+    assert command(*arguments, "--out", "good", "--corrected", "none.jsonl") == 0
     assert "no text was rewritten, so none.jsonl is not written" in " ".join(capsys.readouterr().out.split())
     assert not Path("none.jsonl").exists()
+
+
+@pytest.mark.parametrize("judge", [["longer"], ["direct"], ["fennec"], ["fennec-correct", "--samples", "2"]])
+def test_a_judge_that_never_rewrites_is_refused_before_the_first_call(
+    judge: list[str], corrected: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    asked = len(LM.requests)
+    arguments = ["judge", "--judge", *judge, "--cases", "pairs.jsonl", "--out", "new", "--corrected", "none/none.jsonl"]
+    assert command(*arguments) == 3
+    name = "panel" if "--samples" in judge else judge[0]
+    assert capsys.readouterr().err.startswith(
+        f"dicast: --corrected: judge '{name}' never rewrites a text. Use fennec-correct, or leave --corrected out"
+    )
+    assert (len(LM.requests), Path("new").exists(), Path("none").exists()) == (asked, False, False)
 
 
 def test_cases_of_one_prompt_stay_one_group() -> None:
@@ -135,7 +151,8 @@ def test_a_file_of_anything_else_is_refused_before_a_case_is_judged(
 ) -> None:
     Path("notes.jsonl").write_text('{"note": 1}\n')
     before = {path: path.read_bytes() for path in Path().rglob("*.jsonl")}
-    assert run(["judge", "--judge", "longer", "--cases", "pairs.jsonl", "--out", "new", "--corrected", out]) == 3
+    arguments = ["judge", "--judge", "fennec-correct", "--cases", "pairs.jsonl", "--out", "new", "--corrected", out]
+    assert command(*arguments) == 3
     assert message in " ".join(capsys.readouterr().err.split())
     assert {path: path.read_bytes() for path in Path().rglob("*.jsonl")} == before
     assert not Path("new").exists()
