@@ -129,7 +129,7 @@ class Judge(StagedModule):
             DeclarationError: the case is not of the judge's kind or lacks what it reads, or a model cannot be used.
             BudgetSpent: the run's budget is used up; the case stays unjudged.
         """
-        check_case(self, case)
+        check_case(self.name, case, self.lacks, pairs_only=self.pairs_only)
         case = self._with_categories(case)
         ledger = Ledger(parent=current_ledger())
         least = self.min_mass.value if self.min_mass is not None else LEAST_MASS
