@@ -62,6 +62,7 @@ def test_the_built_in_entries_of_a_registry_are_those_of_its_package():
     assert (registry.find("x"), registry.names()) == ("entry", ["x"])
 
 
+@pytest.mark.slow
 def test_the_order_of_built_in_entries_does_not_depend_on_what_was_imported_first():
     code = "import dicast.programs.{}; from dicast.judging import PROGRAMS; print(PROGRAMS.names())"
     orders = {

@@ -67,6 +67,7 @@ def distill(server: MockServer, *more: str) -> int:
     return run([*fixed, *more])
 
 
+@pytest.mark.slow
 def test_an_accepted_student_is_exit_0_with_its_files(
     server: MockServer, scripted: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -129,12 +129,14 @@ def shell(command: str, folder: Path, **environment: str) -> subprocess.Complete
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["--help", "list", "list --json", "judge --help"])
 def test_a_reader_that_goes_is_no_error(tmp_path, command):
     done = shell(f"dicast {command} | true", tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_when_nobody_reads_what_it_prints(tmp_path):
     row = '{"query": "q", "response_a": "longer", "response_b": "x", "label": "a"}\n'
     (tmp_path / "pairs.jsonl").write_text(row)
@@ -143,6 +145,7 @@ def test_a_run_goes_on_when_nobody_reads_what_it_prints(tmp_path):
     assert len((tmp_path / "out" / "verdicts.jsonl").read_text().splitlines()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
 @pytest.mark.parametrize("command", ["--help", "list", "list --json"])
 def test_a_full_standard_output_is_one_line_and_three(tmp_path, command):
@@ -161,6 +164,7 @@ def test_a_closed_standard_output_is_one_line_and_three(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_other_closed_streams_are_no_error(tmp_path):
     done = shell("dicast list --json <&- 2>&-", tmp_path)
     assert done.returncode == 0

@@ -45,6 +45,7 @@ def test_verbs_that_need_no_store_work(dicast, tmp_path):
     assert not (tmp_path / ".dspy_cache").exists()
 
 
+@pytest.mark.slow
 def test_a_judge_goes_on_without_stored_answers_and_says_so(dicast, tmp_path):
     with MockServer() as server:
         lm = ["--lm", f"openai/m@{server.url}"]

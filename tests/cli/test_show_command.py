@@ -215,6 +215,7 @@ def test_a_judge_that_agrees_as_before_passes(here, capsys):
     ]
 
 
+@pytest.mark.slow
 def test_repeated_checks_are_counted_and_add_up(here, capsys):
     with MockServer() as server:
         lm = f"openai/m@{server.url}"

@@ -108,6 +108,7 @@ def test_errors_of_a_server_are_clean_in_every_output_and_file(folder, capsys):
         assert_clean(json.loads(line)["detail"])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminal")
 def test_a_terminal_gets_only_the_sequences_of_our_own_styles(folder):
     """On a pseudo-terminal, with bars and colours; a title or a cleared screen would be of a case."""
@@ -180,6 +181,7 @@ def test_logs_and_warnings_of_libraries_are_cleaned():
     assert_clean(done.stderr)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_any_encoding_of_the_terminal_takes_every_text(tmp_path, encoding):
     row = {"query": "q", "response_a": "naïve → \U0001f600", "response_b": "x", "label": "a", "system_a": "模型"}

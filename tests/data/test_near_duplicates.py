@@ -33,6 +33,7 @@ def test_the_similarity_is_the_jaccard_similarity_of_5_grams(seed: int) -> None:
         assert jaccard(shingles_of(first), shingles_of(second)) == similarity(first, second)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_pairs_are_those_at_or_above_the_bound(seed: int) -> None:
     some = texts(seed, 60)

@@ -110,6 +110,7 @@ def test_a_rare_label_reaches_every_large_part() -> None:
         assert any(case.label == Winner(value="tie") for case in part)
 
 
+@pytest.mark.slow
 def test_a_large_group_comes_to_each_part_as_often_as_its_share_says() -> None:
     """Of 400 seeds; four standard errors of a share of 0.4 are 0.1."""
     cases = [pair(number, LETTERS[number % 3], group="large" if number < 20 else None) for number in range(200)]

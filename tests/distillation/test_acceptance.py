@@ -89,6 +89,7 @@ def test_few_labels_decide_nothing() -> None:
     assert "not worse than teacher by 0.05: open" in result.summary
 
 
+@pytest.mark.slow
 def test_whole_groups_widen_the_interval() -> None:
     ends = [accepted(0.8, 0.85, same=False, groups=groups).checks[0] for groups in (None, 30)]
     assert all(check.low is not None for check in ends)
@@ -122,6 +123,7 @@ def test_a_lower_log_loss_is_a_gain() -> None:
     assert worse.checks[0].holds is False
 
 
+@pytest.mark.slow
 def test_every_further_look_at_the_same_cases_asks_for_more() -> None:
     lows = [accepted(0.84, 0.85, looks=looks).checks[0].low for looks in (1, 2, 3)]
     first, second, third = [low for low in lows if low is not None]

@@ -185,6 +185,7 @@ def test_another_recipe_is_refused(finished: Finished, server: MockServer) -> No
         distiller(server, finished.folder, recipe=RECIPE.model_copy(update={"targets": "labels"}))
 
 
+@pytest.mark.slow
 def test_a_stopped_training_goes_on_and_the_teacher_is_not_asked_again(server: MockServer, tmp_path: Path) -> None:
     training = ScriptedTraining(server.model_string("poor"), stops=1)
     with pytest.raises(Interrupted):

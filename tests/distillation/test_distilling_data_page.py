@@ -75,6 +75,7 @@ def test_the_page_names_every_set():
     assert set(re.findall(r"^\| `([\w-]+)` \|", PAGE, re.MULTILINE)) == set(SETS.names())
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page_run_one_after_the_other(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     write(Path("pairs.jsonl"), fruit_pairs())

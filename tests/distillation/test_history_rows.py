@@ -46,6 +46,7 @@ def choices(reviewers=10, pairs=4):
     ]
 
 
+@pytest.mark.slow
 def test_fifty_reviewers_are_split_nine_to_one_and_reviews_are_learnt():
     rows = history_rows(reviews(), k=3, seed=1)
     assert len(rows.validation_groups) == 5

@@ -114,6 +114,7 @@ def test_earlier_choices_turns_and_cut_texts_are_compared_too():
     assert overlap(rows[2:], {"set": [case(f"{LONG} A lamp burns on. {OTHER} {OTHER}")]}).rows == frozenset()
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.text(st.characters(codec="utf-8"), min_size=30, max_size=60), min_size=1, max_size=3), st.data())
 def test_a_text_is_noticed_in_a_history_whatever_it_says(texts, data):

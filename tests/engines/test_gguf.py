@@ -70,6 +70,7 @@ def test_another_version_is_not_read(tmp_path: Path) -> None:
     assert control_tokens(tmp_path / "none.gguf") == frozenset()
 
 
+@pytest.mark.slow
 @pytest.mark.model
 def test_a_local_model_says_its_own_control_tokens(small_model: str) -> None:
     assert get_lm(small_model).special_tokens >= {"<|im_start|>", "<|im_end|>", "<jupyter_code>", "<filename>"}

@@ -64,6 +64,7 @@ def test_a_reply_names_the_file_of_the_model_and_no_folder(small_model):
     assert lm(request, cache=False).model == "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
+@pytest.mark.slow
 @pytest.mark.model
 def test_the_merged_verdict_turns_over_with_the_pair_on_a_real_model(small_model):
     judge = dicast.judge("direct", lm=small_model, grading="pairwise")
@@ -85,6 +86,7 @@ def test_a_candidate_cannot_end_its_own_chat_turn(small_model):
     assert tokens(defuse(attack)) >= tokens(attack) + 6
 
 
+@pytest.mark.slow
 @pytest.mark.model
 def test_the_command_judges_with_a_local_model_and_resumes(small_model, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -149,6 +149,7 @@ def test_the_default_layer_is_at_70_percent_of_the_depth(reader):
     assert (reader.reader.layer, reader.reader.depth, reader.reader.width) == (21, 30, 576)
 
 
+@pytest.mark.slow
 @pytest.mark.model
 def test_states_do_not_depend_on_order_batch_or_what_was_read_before(reader):
     texts = ["Paris.", "I do not know, sorry.", "It is Paris, on the Seine; " * 5]
@@ -209,6 +210,7 @@ def test_the_cut_file_gives_the_states_of_transformers(reader, text):
     assert np.allclose([np.linalg.norm(answer.mean), np.linalg.norm(answer.last)], norms, rtol=0.002)
 
 
+@pytest.mark.slow
 @pytest.mark.model
 def test_a_plain_cut_gives_the_same_states_but_for_the_rounding_of_activations(small_model, reader):
     """The fallback for versions of llama.cpp without the architecture llama-embed."""
@@ -221,6 +223,7 @@ def test_a_plain_cut_gives_the_same_states_but_for_the_rounding_of_activations(s
     assert not np.array_equal(rough, exact)
 
 
+@pytest.mark.slow
 @pytest.mark.model
 def test_options_from_the_last_state_are_the_servers_log_probabilities(small_model):
     """Against the log-probabilities that llama.cpp reports for the same tokens; it rounds activations to 8 bits."""
@@ -234,6 +237,7 @@ def test_options_from_the_last_state_are_the_servers_log_probabilities(small_mod
     assert np.allclose(ours, theirs, atol=0.06)
 
 
+@pytest.mark.slow
 @pytest.mark.model
 def test_options_come_with_the_state_of_the_last_layer(small_model):
     last = KeptReader(connect_reader(small_model, 30), AnswerStore(None))

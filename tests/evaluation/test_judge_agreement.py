@@ -136,6 +136,7 @@ def test_whole_groups_widen_the_intervals(tmp_path: Path) -> None:
         assert wide.high - wide.low > 1.7 * (narrow.high - narrow.low)  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_the_judge_that_answers_at_random_is_the_odd_one_out(tmp_path: Path) -> None:
     result = dicast.agreement(files(tmp_path, letters(200, (0.9, 0.9, 0.1, 0.9))), names=("w", "x", "y", "z"))
     assert result.odd_one_out == "y"

@@ -38,6 +38,7 @@ def texts_of(value: float, low: float, high: float) -> str:
     return f"{value:.3f} [{low:.3f}, {high:.3f}]"
 
 
+@pytest.mark.slow
 def test_one_folder_has_one_accuracy_and_interval(cases: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A judge of the mock server, that says A in both orders and so ties every pair, by every way to measure it."""
     with MockServer() as server:

@@ -142,6 +142,7 @@ def texts(rho: dict[str, float], n: int = 120) -> list[Judged]:
     return verdicts
 
 
+@pytest.mark.slow
 def test_scores_have_the_mean_over_aspects_of_spearmans_correlation() -> None:
     verdicts = texts({"news": 0.8, "chat": 0.2})
     result = by(verdicts, "source")
@@ -212,6 +213,7 @@ def test_evaluate_takes_rows_of_another_tool_and_gives_json() -> None:
     assert dicast.evaluate(rows).subgroups is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mixed", [False, True])
 def test_a_judge_without_differences_is_seldom_called_worse_anywhere(mixed: bool) -> None:
     """40 worlds of 30 prompts of six cases, intraclass correlation .3, six values: at most 5 % may name a worst one."""

@@ -68,6 +68,7 @@ def test_the_order_of_the_rows_says_nothing(seed):
     assert themes(texts, seed) == themes(shuffled, seed)
 
 
+@pytest.mark.slow
 def test_without_a_difference_hardly_any_world_shows_one():
     """Of 40 worlds 2 are expected at most; six or more would be seen in 1.4 % of attempts (binomial)."""
     shown = sum(

@@ -136,6 +136,7 @@ def test_a_stopped_experiment_is_continued_and_nothing_is_judged_or_asked_twice(
     assert set(bodies.values()) == {1}
 
 
+@pytest.mark.slow
 def test_the_budget_is_of_all_runs_together_and_the_rest_is_done_later(server, capsys):
     assert (
         command(["experiment", "run", "mine.yaml", "--lm", lm(server), "--budget", "calls=30", "--workers", "1"]) == 2
@@ -175,6 +176,7 @@ def test_a_known_price_is_estimated(capsys):
     assert json.loads(capsys.readouterr().out)["estimate"]["cost"] == 0
 
 
+@pytest.mark.slow
 def test_a_missing_set_leaves_its_lines_and_says_where_to_get_it(server, capsys):
     text = FILE.replace("cases: pairs.jsonl}", "cases: pairs.jsonl}, other: {cases: no.jsonl, fetch: the authors}")
     Path("mine.yaml").write_text(text.replace("longer, sets: pairs", "longer, sets: [pairs, other]"))
@@ -263,6 +265,7 @@ def test_a_name_of_no_measure_is_an_error_before_the_first_case(server, capsys, 
     assert server.requests == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("measure", "reason"),
     [

@@ -254,6 +254,7 @@ def test_a_judge_declared_in_yaml_needs_its_file_no_more(tmp_path, file):
     assert read(file).judge.declaration["scale"] == "0..4"
 
 
+@pytest.mark.slow
 def test_a_fresh_process_loads_the_same_judge(file):
     judge, case = taught("fennec"), fitting("fennec")
     save(judge, file)

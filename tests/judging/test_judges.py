@@ -199,7 +199,7 @@ def test_exchanging_the_candidates_exchanges_a_panel_s_verdict_exactly(
 
 
 OPTIONS = [(name, settings) for name, settings in VARIANTS if build(name).symmetric and not build(name).pairs_only]
-SOME_ORDERS = [(1, 0, 2, 3), (1, 2, 3, 0), (3, 1, 0, 2)]
+SOME_ORDERS = [(1, 2, 3, 0), (3, 1, 0, 2)]
 
 
 def permuted(case: Case, order: tuple[int, ...]) -> Case:

@@ -477,6 +477,7 @@ CASCADES: dict[str, tuple[World, ...]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_a_certificate_fails_no_more_often_than_delta(name: str) -> None:
     failed, _ = how_often_it_fails(WORLDS[name], 200, 200)

@@ -53,6 +53,7 @@ def test_the_parts_share_no_group_and_the_test_part_is_judged_once(tmp_path: Pat
     assert judge.head is None  # the judge that was given is not changed
 
 
+@pytest.mark.slow
 def test_the_compiled_judge_decides_new_cases_with_its_head(tmp_path: Path) -> None:
     found = compiled(Leaning(), worlds(300), tmp_path)
     fresh = worlds(500, seed=9)
@@ -76,6 +77,7 @@ def test_cases_that_a_demo_shows_teach_the_head_nothing(tmp_path: Path) -> None:
     assert head.n == 100 - 2  # of all labels but those that a demo shows
 
 
+@pytest.mark.slow
 def test_reviewers_have_their_average_beside_the_judge(tmp_path: Path) -> None:
     def known(case: Case, number: int) -> Case:
         reviews = [{"text": f"earlier {one}", "score": 3 + (number + one) % 3} for one in range(3)]
@@ -88,6 +90,7 @@ def test_reviewers_have_their_average_beside_the_judge(tmp_path: Path) -> None:
     assert rows[-2:] == ["uncompiled", "compiled"]
 
 
+@pytest.mark.slow
 def test_the_certificate_is_held_against_the_test_part(tmp_path: Path) -> None:
     cases, given = worlds(800), Recipe(trials=0, estimate="split", baseline=None, risk=0.25, parts=Parts())
     found = compiled(Leaning(), cases, tmp_path, given)
@@ -103,6 +106,7 @@ def test_the_certificate_is_held_against_the_test_part(tmp_path: Path) -> None:
     assert (none.certificate is not None, none.judge.threshold, none.result.threshold_check) == (True, None, None)
 
 
+@pytest.mark.slow
 def test_a_certificate_that_the_test_part_contradicts_is_withdrawn(tmp_path: Path) -> None:
     cases, given = worlds(800), Recipe(trials=0, estimate="split", baseline=None, risk=0.25, parts=Parts())
     found = compiled(Leaning(), cases, tmp_path, given)
@@ -135,6 +139,7 @@ def test_every_trial_is_reported(tmp_path: Path) -> None:
     assert trials[0] == "trial 0: 0.650, 2.0 calls: care=plain, votes=1, order=both"
 
 
+@pytest.mark.slow
 def test_structure_is_searched_and_taken(tmp_path: Path) -> None:
     given = Recipe(trials=18, baseline=None, space={name: tuple(values) for name, values in SPACE.items()}, head=False)
     found = compiled(Known(), known_cases(200), tmp_path, given)
@@ -143,6 +148,7 @@ def test_structure_is_searched_and_taken(tmp_path: Path) -> None:
     assert found.training["after"]["hits"] > found.training["before"]["hits"]
 
 
+@pytest.mark.slow
 def test_a_stop_keeps_what_is_done_and_the_same_call_ends_as_if_undisturbed(tmp_path: Path) -> None:
     cases, given = worlds(150), Recipe(trials=0, estimate="split", baseline=None, seed=3)
     whole = compiled(Leaning(), cases, tmp_path / "whole", given)
@@ -199,6 +205,7 @@ def gains(repetitions: int, folder: Path) -> list[tuple[float, float, float]]:
     return found
 
 
+@pytest.mark.slow
 def test_random_labels_give_no_gain(tmp_path: Path) -> None:
     found = gains(6, tmp_path)
     assert sum(low <= 0 <= high for _, low, high in found) >= 5

@@ -124,6 +124,7 @@ def test_a_result_of_an_earlier_version_has_no_aspects(folder):
     assert Result.model_validate(dumped).aspects == ()
 
 
+@pytest.mark.slow
 def test_an_objective_that_no_evaluation_has_by_aspect_is_measured(tmp_path):
     recipe = Recipe(trials=0, estimate="split", baseline=None, objective="mse")
     result = Compiler(TwoCriteria(), world(60), tmp_path, recipe).run().result

@@ -74,6 +74,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("calls", [4000, 5000, 5500, 6000, 7000])
 def test_whatever_the_budget_the_judge_is_tested_and_more_goes_on_to_the_judge_of_no_budget(
     tmp_path: Path, calls: int, undisturbed: dict[str, Any]
@@ -85,6 +86,7 @@ def test_whatever_the_budget_the_judge_is_tested_and_more_goes_on_to_the_judge_o
         assert found.result.judge("compiled").calls < 10
 
 
+@pytest.mark.slow
 def test_a_budget_that_ends_before_the_test_freezes_nothing(tmp_path: Path, undisturbed: dict[str, Any]) -> None:
     with pytest.raises(BudgetSpent):
         run(Metered(), tmp_path, budget=Budget(calls=220))
@@ -92,6 +94,7 @@ def test_a_budget_that_ends_before_the_test_freezes_nothing(tmp_path: Path, undi
     assert run(Metered(), tmp_path).judge.settings() == undisturbed
 
 
+@pytest.mark.slow
 def test_an_account_that_is_used_up_says_nothing_of_a_structure(tmp_path: Path, undisturbed: dict[str, Any]) -> None:
     Billed.left = 230
     with pytest.raises(ModelError, match="quota"):

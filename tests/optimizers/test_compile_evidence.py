@@ -46,6 +46,7 @@ def compiled(cases: list[Case], folder: Path) -> Compiled:
     return Compiler(probe(), cases, folder, PLAIN).run()
 
 
+@pytest.mark.slow
 def test_a_probe_learns_what_the_states_say_and_its_worth_is_written_and_shown(
     readers: Readers, tmp_path: Path
 ) -> None:
@@ -70,6 +71,7 @@ def test_labels_by_chance_are_no_gain(readers: Readers, tmp_path: Path) -> None:
     assert result.result.compiled.evaluation is not None
 
 
+@pytest.mark.slow
 def test_a_head_of_many_numbers_is_certified_on_the_test_part_alone(readers: Readers, tmp_path: Path) -> None:
     assert compiled(labelled(by_states=True), tmp_path).certifiable.part == "test"
     assert not compiled(labelled(by_states=True), tmp_path).certifiable.out_of_fold

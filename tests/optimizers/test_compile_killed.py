@@ -155,6 +155,7 @@ def test_a_budget_is_kept_and_leaves_enough_for_the_test(labels: Path, tmp_path:
     assert json.loads((out / "structure.json").read_text())["summary"]
 
 
+@pytest.mark.slow
 def test_resume_of_nothing_says_so(labels: Path, tmp_path: Path) -> None:
     with MockServer(token_probabilities=tokens) as server:
         process = compiling(labels, tmp_path / "none", server, "--resume")

@@ -51,6 +51,7 @@ def test_a_baseline_that_cannot_be_read_is_left_out(tmp_path):
     assert "'<think>' 97%" in left_out
 
 
+@pytest.mark.slow
 def test_a_structure_that_cannot_be_read_is_unusable_and_the_search_goes_on(tmp_path):
     judge = build("direct", grading="pairwise", readout="generate", order="one")
     result, lines = compiled(judge, written_or_unread, tmp_path, trials=3)

@@ -67,6 +67,7 @@ def models(judge: Judge) -> set[str]:
     return {stage.model for stage in judge.stages()}
 
 
+@pytest.mark.slow
 def test_a_better_student_answers_the_compiled_judge(server: MockServer, tmp_path: Path) -> None:
     trainer = Scripted(server.model_string("student"), stops=1)
     with pytest.raises(Interrupted):
@@ -127,6 +128,7 @@ def test_without_a_budget_for_its_test_no_student_is_trained(server: MockServer,
     assert read_compilation(tmp_path).no_budget == ("fine-tuning",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "changes", "message"),
     [

@@ -63,6 +63,7 @@ def planted(
     return cases, verdicts, vectors, fit(cases, verdicts, sources=SOURCES, vectors=vectors, neighbours=neighbours)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS)
 def test_planted_evidence_is_weighed_and_its_worth_is_shown(world: str) -> None:
     cases, verdicts, _, fitted = planted(world, signal=2.0)
@@ -78,6 +79,7 @@ def test_planted_evidence_is_weighed_and_its_worth_is_shown(world: str) -> None:
     assert {c.name: c.loss for c in again.candidates}.items() <= {c.name: c.loss for c in fitted.candidates}.items()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbours", [False, True])
 @pytest.mark.parametrize("world", WORLDS)
 def test_the_head_alone_gives_the_crossfitted_verdicts(world: str, neighbours: bool) -> None:
@@ -90,6 +92,7 @@ def test_the_head_alone_gives_the_crossfitted_verdicts(world: str, neighbours: b
         assert adapter.validate_json(head.model_dump_json())(case, verdict, read) == judged
 
 
+@pytest.mark.slow
 def test_a_case_is_judged_out_of_fold_without_its_label(monkeypatch: pytest.MonkeyPatch) -> None:
     """The label of a case moves neither the blocks nor the weights of its own cross-fitted head."""
     cases, verdicts, vectors, fitted = planted("pairs", signal=2.0, neighbours=True)
@@ -103,6 +106,7 @@ def test_a_case_is_judged_out_of_fold_without_its_label(monkeypatch: pytest.Monk
     assert other.head != fitted.head
 
 
+@pytest.mark.slow
 def test_an_exchange_of_all_pairs_exchanges_the_fit_bit_for_bit() -> None:
     cases, verdicts, vectors, fitted = planted("pairs", signal=2.0)
     swapped = fit(

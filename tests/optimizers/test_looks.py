@@ -128,6 +128,7 @@ def test_processes_that_note_at_the_same_time_have_different_numbers() -> None:
         assert sorted(pool.map(_note, range(12))) == list(range(1, 13))
 
 
+@pytest.mark.slow
 def test_another_seed_in_another_folder_is_another_look(tmp_path: Path) -> None:
     cases = worlds(400)
     first, second = (
@@ -151,6 +152,7 @@ def test_another_seed_in_another_folder_is_another_look(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_outcome_goes_by_the_adjusted_p(tmp_path: Path) -> None:
     cases = worlds(100, seed=3)
     plain = compiled(Leaning(), cases, tmp_path / "first").result
@@ -169,6 +171,7 @@ def test_the_outcome_goes_by_the_adjusted_p(tmp_path: Path) -> None:
     assert "201st test of these cases (1 of " in again.summary
 
 
+@pytest.mark.slow
 def test_a_compilation_that_is_continued_or_repeated_is_one_look(tmp_path: Path) -> None:
     cases, out = worlds(80), tmp_path / "out"
     first = compiled(Leaning(), cases, out)
@@ -180,6 +183,7 @@ def test_a_compilation_that_is_continued_or_repeated_is_one_look(tmp_path: Path)
     assert len(ledger()) == 1
 
 
+@pytest.mark.slow
 def test_a_judge_file_carries_the_looks_of_its_cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cases = worlds(80)
     first = compiled(Leaning(), cases, tmp_path / "first")

@@ -34,6 +34,7 @@ def test_known_deviations_pay_and_are_used() -> None:
     assert sorted(fit.people) == [f"p{n:02}" for n in range(PEOPLE)]
 
 
+@pytest.mark.slow
 def test_without_deviations_nobody_gets_one_in_19_of_20_worlds() -> None:
     fits = [fit_people(rows(0.0, seed, people=20, each=10)) for seed in range(20)]
     assert sum(fit.worth is not None and fit.worth.pays for fit in fits) <= 1

@@ -93,6 +93,7 @@ def test_nothing_changes_where_too_few_people_have_several_labels(cases: Callabl
     assert (offered.head, offered.worth, offered.crossfitted) == (shared.head, shared.worth, shared.crossfitted)
 
 
+@pytest.mark.slow
 def test_a_person_is_named_by_the_group_of_the_case_as_the_user_gave_it(tmp_path: Path) -> None:
     """Groups that share texts are joined for the split; the judge sees cases with the groups of the user."""
     cases, random = labelled(1.5), np.random.default_rng(9)

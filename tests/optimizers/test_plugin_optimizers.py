@@ -48,6 +48,7 @@ def answer(request):
     return {"better": letter}
 
 
+@pytest.mark.slow
 def test_a_judge_is_compiled_with_the_objective_and_the_prompt_optimizer_of_the_page(page, tmp_path):
     settings = {"grading": "pairwise", "readout": "generate"}
     steps = Recipe(objective="balanced-accuracy", prompts="sentence-search", trials=0, head=False, baseline=None)
@@ -60,6 +61,7 @@ def test_a_judge_is_compiled_with_the_objective_and_the_prompt_optimizer_of_the_
     assert compiled.result.decisive_test.difference.value > 0.3  # half of the cases are hard
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("readout", "other"), [("generate", "probability"), ("probability", "generate")])
 def test_a_structure_trial_with_the_other_readout_has_the_tuned_instruction(page, tmp_path, readout, other):
     steps = Recipe(

@@ -68,6 +68,7 @@ def accuracy(judge: Any, parts: Any = SELECT) -> float:
         return float(np.mean([judge(case).winner == case.label.value for case in parts]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("readout", READOUTS)
 @pytest.mark.parametrize("method", PROMPT_OPTIMIZERS.names())
 def test_every_method_finds_what_people_value(method, readout):
@@ -320,6 +321,7 @@ def test_asked_to_stop_it_begins_no_further_case():
     assert found.chosen == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", PROMPT_OPTIMIZERS.names())
 def test_the_same_seed_gives_the_same_result_whatever_the_threads(method):
     first, again, threaded = (search(method=method, seed=3, workers=workers)[0] for workers in (1, 1, 4))

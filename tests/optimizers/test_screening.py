@@ -45,6 +45,7 @@ def test_every_case_has_the_value_of_a_head_without_its_fold_and_the_rows() -> N
     assert by_left_out(by_folds, fold).tolist() == [[0, 10, 20, 10], [10, 11, 21, 11], [20, 21, 22, 21]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cases", "verdicts"), [pairs(100, 1, threshold=0.4), texts(80, 3, noise=1.0)], ids=["pairs", "texts"]
 )

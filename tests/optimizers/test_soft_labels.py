@@ -88,6 +88,7 @@ def test_one_adjudicated_case_of_300_hardly_changes_head_and_objective() -> None
     assert values[0] == pytest.approx(values[1], abs=0.02)
 
 
+@pytest.mark.slow
 def test_the_line_the_page_and_the_judge_file_count_soft_labels(tmp_path: Path) -> None:
     cases, _ = adjudicated(voted(200))
     lines: dict[str, str] = {}

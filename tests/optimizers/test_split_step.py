@@ -51,6 +51,7 @@ def test_copies_are_in_one_part_and_a_notice_says_so(tmp_path: Path) -> None:
     assert "| split | 60 of 180 cases joined by equal texts |" in page
 
 
+@pytest.mark.slow
 def test_intervals_take_joined_groups_and_evidence_keeps_those_of_the_user(tmp_path: Path) -> None:
     cases = copied(150)
     compiler, _ = steps(cases, tmp_path)
@@ -69,6 +70,7 @@ def test_intervals_take_joined_groups_and_evidence_keeps_those_of_the_user(tmp_p
     assert accuracy.groups == len({case.group for case in compiler.parts["test"]})
 
 
+@pytest.mark.slow
 def test_a_folder_of_an_earlier_version_continues_with_its_split(tmp_path: Path) -> None:
     cases = copied(150)
     old, _ = steps(cases, tmp_path / "old")
@@ -86,6 +88,7 @@ def test_a_folder_of_an_earlier_version_continues_with_its_split(tmp_path: Path)
     assert old.parts != again.parts
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_continued_keeps_its_joined_groups(tmp_path: Path) -> None:
     cases = copied(150)
     first, lines = steps(cases, tmp_path)
@@ -94,6 +97,7 @@ def test_a_folder_that_is_continued_keeps_its_joined_groups(tmp_path: Path) -> N
     assert repeated[0] == lines[0]
 
 
+@pytest.mark.slow
 def test_cases_without_equal_texts_are_split_as_before(tmp_path: Path) -> None:
     cases = worlds(120)
     compiler, lines = steps(cases, tmp_path)
@@ -102,6 +106,7 @@ def test_cases_without_equal_texts_are_split_as_before(tmp_path: Path) -> None:
     assert "joined" not in lines[0]
 
 
+@pytest.mark.slow
 def test_the_judge_file_knows_its_cases_by_their_texts(tmp_path: Path) -> None:
     cases = copied(150)
     compiler = Compiler(Leaning(), cases, tmp_path, PLAIN)
@@ -110,6 +115,7 @@ def test_the_judge_file_knows_its_cases_by_their_texts(tmp_path: Path) -> None:
     assert set(training["cases"].split()[1:]) == set(map(case_text_digest, cases))
 
 
+@pytest.mark.slow
 def test_damaged_groups_are_named(tmp_path: Path) -> None:
     steps(copied(150), tmp_path)
     (tmp_path / "groups.json").write_text('{"joined": 7}')

@@ -70,6 +70,7 @@ def key(settings: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(settings[name] for name in SPACE)
 
 
+@pytest.mark.slow
 def test_a_search_of_everything_finds_the_true_front_and_the_best(tmp_path):
     found = searched(tmp_path, cases=known_cases(100), trials=99)
     assert found.ended == "exhausted"
@@ -85,6 +86,7 @@ def test_a_search_without_racing_measures_every_structure_at_its_true_figures(tm
     assert all(trial.status == "complete" and trial.cases == 100 for trial in found.trials)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("prefer", "value"), [("best", 0.88), ("cheap", 0.86), ("knee", 0.86)])
 def test_the_choice_on_the_known_front(tmp_path, prefer, value):
     # One standard error at 0.88 of 100 cases is 0.033: 0.86 and not 0.83. The knee, over the line of slope 0.13 / 9.
@@ -131,6 +133,7 @@ def test_losers_are_stopped_by_a_rival_that_costs_no_more_and_is_truly_better(tm
         assert trial.number not in found.front
 
 
+@pytest.mark.slow
 def test_without_a_cost_the_best_so_far_is_the_rival_of_all(tmp_path):
     found = searched(tmp_path, cases=known_cases(140), trials=99, cost=None)
     assert any(found.trials[one.rival or 0].calls > one.calls for one in found.trials if one.status == "stopped")
@@ -165,12 +168,14 @@ def test_the_best_is_never_worse_than_the_start(tmp_path):
         assert (found.best.value or 0) >= (found.trials[0].value or 1)
 
 
+@pytest.mark.slow
 def test_same_seed_same_trials_and_other_seed_other_trials(tmp_path):
     one, same, other = (searched(tmp_path / name, seed=seed) for name, seed in (("a", 1), ("b", 1), ("c", 2)))
     assert one == same
     assert [trial.settings for trial in one.trials] != [trial.settings for trial in other.trials]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cost", ["calls", None])
 def test_a_search_killed_at_any_measurement_resumes_to_the_same_end(tmp_path, cost):
     """A kill at a trial's boundary is one at its first measurement."""
@@ -207,6 +212,7 @@ def test_fewer_trials_than_the_folder_holds_are_answered_from_the_first_ones(tmp
     assert searched(tmp_path, trials=4) == searched(tmp_path / "four", trials=4)
 
 
+@pytest.mark.slow
 def test_a_journal_cut_anywhere_resumes_to_the_same_end(tmp_path):
     whole = searched(tmp_path / "whole", trials=3)
     journal = (tmp_path / "whole" / JOURNAL).read_bytes()
@@ -362,6 +368,7 @@ def test_heads_are_fitted_and_the_cross_fitted_verdicts_measured(tmp_path):
     assert len(fitted.trials) == 2
 
 
+@pytest.mark.slow
 def test_a_search_with_heads_stopped_after_any_trial_resumes_to_the_same_end(tmp_path):
     """Stopped between trials and struck within one, after the first look at it."""
     space = {"care": ["plain", "careful"], "votes": [1, 3]}
@@ -526,6 +533,7 @@ def test_parameters_of_a_panels_members_have_names_of_their_own():
     assert changed.samples.value == 3
 
 
+@pytest.mark.slow
 def test_a_structure_that_costs_more_than_a_verdict_may_is_not_taken(tmp_path):
     most = searched(tmp_path / "free", cases=known_cases(140), trials=99).best.calls - 1
     found = searched(tmp_path / "limited", cases=known_cases(140), trials=99, per_verdict={"calls": most})

@@ -139,6 +139,7 @@ def with_prompts(folder: Path, to: Path, instructions: str = "Say which is bette
     return to
 
 
+@pytest.mark.slow
 def test_a_page_of_pairs_answers_every_question_in_order(folder: Callable[[str], Path]) -> None:
     html = compilation_html(read_compilation(folder("pairs")), title="", now="")
     assert sections(html) == ["test", "calibration", "learnt", "tried", "certificate", "recipe", "cases"]

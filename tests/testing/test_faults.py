@@ -171,6 +171,7 @@ def test_a_stop_ends_replies_that_never_would():
     assert server._in_flight == 0
 
 
+@pytest.mark.slow
 def test_a_process_serves_and_logs_what_it_answered(tmp_path):
     log = tmp_path / "answered.txt"
     command = [sys.executable, "-m", "dicast.testing.mock_server", "--log", str(log), "--fault", "500=0.5"]

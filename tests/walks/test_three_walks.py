@@ -126,6 +126,7 @@ def test_a_researcher_gets_a_table_of_scores_from_a_workbook_with_a_row_a_rater(
     assert run_of_python.evaluate().measure("human ceiling") is not None
 
 
+@pytest.mark.slow
 def test_a_platform_engineer_gets_a_gate_from_pass_and_fail_in_a_pipe(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,6 +27,7 @@ def labelled(groups: int, each: int) -> list[Case]:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("risk", [0.05, 0.1, 0.2])
 def test_the_groups_of_a_certificate_are_those_of_the_binomial(risk: float) -> None:
     found = claim(f"accepted verdicts disagree in at most {100 * risk:g} %")
