@@ -31,7 +31,7 @@ def test_prompts_are_those_that_the_student_is_asked_later(judge):
 
 
 @pytest.mark.parametrize("readout", ["sampled", "stated"])
-def test_a_judge_that_samples_or_states_has_the_questions_of_one_that_reads_tokens(readout):
+def test_sampled_and_stated_readouts_have_the_questions_of_token_probabilities(readout):
     read = questions_of(build("direct", grading="pairwise", readout="probability"), PAIR)
     judge = build("direct", grading="pairwise", readout=readout)
     assert [trace.messages for trace in questions_of(judge, PAIR)] == [trace.messages for trace in read]
