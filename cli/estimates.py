@@ -1,5 +1,6 @@
 """What `--dry-run` prints: what a model would be asked, and what a training would take."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from . import options
@@ -9,6 +10,7 @@ if TYPE_CHECKING:
     from ..workflows.compile_estimate import CompileEstimate
 
 UNKNOWN = "unknown"  # minutes
+SAMPLED = "  if sampled"
 
 
 def print_estimate(estimate: "CompileEstimate | DistilEstimate", as_json: bool) -> None:
@@ -21,9 +23,10 @@ def print_estimate(estimate: "CompileEstimate | DistilEstimate", as_json: bool) 
         return
     rows = []
     for row in estimate.judging:
-        dollars = "-" if row.dollars is None else f"{row.dollars:.2f}"
-        tokens = [f"{row.prompt_tokens:,}", f"{row.completion_tokens:,}"]
-        rows.append([row.name, f"{row.cases:,}", f"{row.calls:,}", *tokens, _minutes(row.minutes), dollars])
+        rows.append([row.name, f"{row.cases:,}", *_counts(row), _minutes(row.minutes), _dollars(row)])
+        if row.if_sampled is not None:
+            sampled = row.if_sampled
+            rows.append([SAMPLED, f"{row.cases:,}", *_counts(sampled), _minutes(sampled.minutes), _dollars(sampled)])
     heads = ["judge", "cases", "calls", "tokens read", "tokens written", "minutes", "US dollars"]
     render.console.print(render.table(heads, rows))
     parts = ", ".join(f"{name} {n:,}" for name, n in estimate.parts.items())
@@ -34,7 +37,7 @@ def print_estimate(estimate: "CompileEstimate | DistilEstimate", as_json: bool) 
         minutes = _minutes(estimate.training_minutes)
         words = "" if minutes == UNKNOWN else f", {minutes} minutes"
         render.say(f"training: about {estimate.training_tokens:,} tokens{words}; {estimate.memory}")
-    for note in estimate.notes:
+    for note in (*estimate.notes, *filter(None, [_unasked(estimate.judging)])):
         render.say(note)
 
 
@@ -42,13 +45,37 @@ def print_judging(estimate: "JudgingEstimate") -> None:
     """What one judge, or a judge's judgments, will be asked."""
     from . import render
 
-    dollars = "-" if estimate.dollars is None else f"{estimate.dollars:.2f}"
-    tokens = [f"{estimate.prompt_tokens:,}", f"{estimate.completion_tokens:,}"]
     heads = [estimate.name, "calls", "tokens read", "tokens written", "US dollars"]
-    render.console.print(render.table(heads, [[f"{estimate.cases:,}", f"{estimate.calls:,}", *tokens, dollars]]))
+    rows = [[f"{estimate.cases:,}", *_counts(estimate), _dollars(estimate)]]
+    if estimate.if_sampled is not None:
+        rows.append([SAMPLED, *_counts(estimate.if_sampled), _dollars(estimate.if_sampled)])
+    render.console.print(render.table(heads, rows))
+    if unasked := _unasked([estimate]):
+        render.say(unasked)
     if estimate.note:
         render.say(f"not every call was counted ({estimate.note})")
     render.say("tokens are characters by four, answers have a usual length; earlier answers are not deducted")
+
+
+def _counts(estimate: "JudgingEstimate") -> list[str]:
+    return [f"{n:,}" for n in (estimate.calls, estimate.prompt_tokens, estimate.completion_tokens)]
+
+
+def _dollars(estimate: "JudgingEstimate") -> str:
+    return "-" if estimate.dollars is None else f"{estimate.dollars:.2f}"
+
+
+def _unasked(estimates: "Sequence[JudgingEstimate]") -> str:
+    """That it is not known how models are read, with what finds it out; "" where it is known of all."""
+    models = list(dict.fromkeys(model for row in estimates for model in row.unasked))
+    if not models:
+        return ""
+    named = " and ".join(filter(None, models)) or "the configured LM"
+    advice = f" `dicast check --lm {next(filter(None, models))}` asks." if any(models) else ""
+    return (
+        f"whether {named} gives token probabilities is not known on this machine: the first line is if so, 'if "
+        f"sampled' if not.{advice}"
+    )
 
 
 def _learnt(estimate: "DistilEstimate") -> str:

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from ..data import Case, Usage
 from ..data.case import Record
+from ..engines.known_reading import KnownWay, known_way
 from ..engines.ledger import Ledger, charge_to
 from ..engines.prices import price_of
 from ..engines.stand_in import StandInLM
@@ -41,6 +42,12 @@ class JudgingEstimate(Record):
     dollars: float | None = Field(description="US dollars; 0 on this machine; None where no price is known")
     minutes: float | None = Field(default=None, description="wall time; None: not known before it has answered")
     note: str = Field(default="", description="why not every call was counted")
+    unasked: tuple[str, ...] = Field(
+        default=(), description="models of which this machine does not know whether they give token probabilities"
+    )
+    if_sampled: "JudgingEstimate | None" = Field(
+        default=None, description="the same if these give none, and each distribution is read from sampled answers"
+    )
 
 
 class DistilEstimate(Record):
@@ -151,16 +158,42 @@ def judging_estimate(name: str, judge: Judge, sample: Sequence[Case], cases: int
 def asking_estimate(name: str, program: StagedModule, sample: Sequence[Any], cases: int) -> JudgingEstimate:
     """What a program will be asked of so many inputs, by the mean over the sampled ones.
 
+    With `readout=auto` a model is read as this machine knows that it can be; where it was never asked there are two
+    estimates, see `if_sampled`.
+
     Args:
         program: answers one input; it stays as it is.
     """
+    ways = {stage.model: known_way(stage.model) for stage in program.stages()}
+    unasked = tuple(model for model, way in ways.items() if way is None) if _is_auto(program) else ()
+    estimate = _asked(name, program, sample, cases, ways)
+    if not unasked:
+        return estimate
+    sampled = _asked(name, program, sample, cases, {model: way or "sampled" for model, way in ways.items()})
+    if sampled == estimate:  # what is asked is written
+        return estimate
+    return estimate.model_copy(update={"unasked": unasked, "if_sampled": sampled})
+
+
+def _is_auto(program: StagedModule) -> bool:
+    """Whether a part of the program is read as its model can be."""
+    return any(
+        name.rpartition(".")[2] == "reading" and hparam.value == "auto" for name, hparam in program.hparams().items()
+    )
+
+
+def _asked(
+    name: str, program: StagedModule, sample: Sequence[Any], cases: int, ways: Mapping[str, KnownWay | None]
+) -> JudgingEstimate:
+    """The estimate where the models are read in these ways; None: from token probabilities."""
     ledger, problem = Ledger(), ""
     models = {stage.role: stage.model for stage in program.stages()}
+    stand_ins = {model: StandInLM(way or "tokens") for model, way in ways.items()}
     unbound: StagedModule = program.deepcopy()
+    for stage in unbound.stages():
+        stage.ask.lm = stand_ins[stage.model]
     for seat in unbound.seats():
         seat.use("")
-    for stage in unbound.stages():
-        stage.ask.lm = None
     with dspy.context(lm=StandInLM()), charge_to(ledger):
         for example in sample:
             try:

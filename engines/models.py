@@ -45,13 +45,21 @@ def get_lm(text: str, *, cache: bool = True, trusted: bool = True) -> "MeteredLM
             from .lm import MeteredLM
 
             engine = engine_of(parsed)
-            identity = engine.identity(parsed.without_options)
-            if parsed.options.api_version:
-                identity += f",api_version={parsed.options.api_version}"
+            identity = card_identity(parsed)
             transport = engine.connect(parsed, trusted=trusted)
             transport.card = KeptCard.of(identity)
             _lms[key] = MeteredLM(identity, transport, cache=cache, options=parsed.options)
         return _lms[key]
+
+
+def card_identity(model: ModelString) -> str:
+    """The name under which what a model can do, and its answers, are kept.
+
+    Raises:
+        ModelError: weights that do not exist, or an address that cannot be used.
+    """
+    identity = engine_of(model).identity(model.without_options)
+    return identity + (f",api_version={model.options.api_version}" if model.options.api_version else "")
 
 
 def may_see_keys(identity: str, trusted: bool) -> bool:

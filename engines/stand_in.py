@@ -13,6 +13,7 @@ from dspy.lm15 import Message, Request, Response, TextPart, TokenLogprob, TopLog
 
 from .answer_store import AnswerStore
 from .asked_distributions import DRAW_TOKENS, STATE
+from .known_reading import KnownWay
 from .lm import MeteredLM, Transport
 
 CHARACTERS_PER_TOKEN = 4.0  # of English text
@@ -25,11 +26,17 @@ _numbers = itertools.count()
 
 
 class StandInLM(MeteredLM):
-    """A `dspy.LM` without a model; it answers inside `with dspy.context(lm=...)`, and the ledger counts its calls."""
+    """A `dspy.LM` without a model; it answers inside `with dspy.context(lm=...)`, and the ledger counts its calls.
 
-    def __init__(self) -> None:
+    Args:
+        way: how distributions are read with `--readout auto`.
+    """
+
+    def __init__(self, way: KnownWay = "tokens") -> None:
         name = f"stand-in/{next(_numbers)}"
         transport = Transport(_StandIn(), wire_model=name, pricing=None, schema=True, attempts=1)
+        if way != "tokens":
+            transport.card.learn(lambda card: card.model_copy(update={"way": way}))
         super().__init__(name, transport, cache=False, store=AnswerStore(None))
 
 

@@ -17,6 +17,7 @@ from .compile_tables import (
     evidence_grid,
     finetune_grid,
     judges_grid,
+    order_note,
     prompts_grid,
     recipe_grid,
     structure_grid,
@@ -246,14 +247,15 @@ def _sections(compilation: Compilation, *, with_charts: bool) -> Iterator[Sectio
 
 def _claims(compilation: Compilation) -> Iterator[TextTable]:
     """What improved; by all labels as well where a test part decides."""
-    result = compilation.result
+    result, of_folds = compilation.result, order_note(compilation)
     if result.claims:
         note = "p-values are adjusted for all tests of this table (Holm) and for earlier tests of the same cases. "
-        yield claims_grid(result.claims, "What improved", note + "What cannot have changed is not tested.")
+        note += "What cannot have changed is not tested."
+        yield claims_grid(result.claims, "What improved", note + (of_folds if result.estimate != "split" else ""))
     if result.beside:
         title = f"All {result.beside_n:,} labels, out of fold"
         note = "Each label is judged by a head fitted without it and its group. The test part decides, not this table."
-        yield claims_grid(result.beside, title, note)
+        yield claims_grid(result.beside, title, note + of_folds)
 
 
 def named_charts(charts: "Sequence[Chart | None]") -> Iterator[tuple[str, Chart]]:

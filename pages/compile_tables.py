@@ -37,11 +37,22 @@ DESCRIPTIONS = {
 }
 
 
+OF_FOLDS = (
+    "The heads of different folds have different intercepts, so Spearman out of fold may fall where the delivered "
+    "judge orders the texts as before."
+)
+
+
 def judges_grid(compilation: Compilation) -> TextTable:
     """The judges side by side on the test part, with the baselines without a model and the human ceiling."""
     result = compilation.result
     title = "Test part" if result.estimate == "split" else "All labels, out of fold"
     return judges_table(result.judges, result.compiled, result.reference_measures, title=title)
+
+
+def order_note(compilation: Compilation) -> str:
+    """That a rank correlation out of fold may be below that of the delivered judge; "" where no score is shown."""
+    return f" {OF_FOLDS}" if _is_known(compilation.result.compiled.evaluation, "spearman") else ""
 
 
 def claims_grid(claims: Sequence[Claim], title: str, note: str = "") -> TextTable:

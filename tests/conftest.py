@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+os.environ.pop("COLUMNS", None)  # the width of what is piped, and so of what tests read
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 if "PYTEST_XDIST_WORKER" in os.environ:  # a worker a core: with several threads each, numpy is far slower
     for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):

@@ -33,7 +33,8 @@ def estimate_run(
     """Calls, tokens and cost of `dicast.run` with the same arguments; no model is called and nothing is written.
 
     A few cases are judged by a stand-in that is counted. With `readout=sampled` every question is as many calls as
-    `letters` says; `auto` is counted as reading token probabilities.
+    `letters` says. With `auto` a model is read as this machine knows that it can be; where that is not known, there is
+    an estimate of token probabilities, and in it another of sampled answers (`if_sampled`).
 
     Raises:
         DeclarationError: a judge, model or parameter that does not exist, or cases of memory.

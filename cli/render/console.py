@@ -1,11 +1,13 @@
 """The consoles, and plain tables and sentences on them.
 
-On a terminal every text is wrapped between words; elsewhere a text is one line, or as wide as PIPE_WIDTH.
+On a terminal every text is wrapped between words; elsewhere a text is one line, and a table as wide as COLUMNS says,
+else PIPE_WIDTH.
 
 Texts come from cases, files and servers. So a console takes no text for markup unless it is asked to, removes keys, and
 shows control characters instead of sending them; the only escape sequences that leave are those of the styles.
 """
 
+import os
 import sys
 from collections.abc import Iterable
 from typing import Any, TextIO
@@ -20,7 +22,7 @@ from ..output import discard
 from .columns import FittingTable
 from .wrapping import Wrapped
 
-PIPE_WIDTH = 160  # columns where the output is no terminal
+PIPE_WIDTH = 160  # columns of a table where the output is no terminal and COLUMNS is not set
 INDENT = 2
 
 
@@ -72,12 +74,16 @@ def _clean_text(text: Text) -> Text:
     return copy
 
 
-def _width(stream: TextIO | None) -> int | None:
-    return None if stream is not None and stream.isatty() else PIPE_WIDTH
+def pipe_width(stream: TextIO | None) -> int | None:
+    """The columns of a stream that is no terminal; None of a terminal, which rich asks."""
+    if stream is not None and stream.isatty():
+        return None
+    columns = os.environ.get("COLUMNS", "")
+    return int(columns) if columns.isdecimal() and int(columns) else PIPE_WIDTH
 
 
-console = CleanConsole(width=_width(sys.stdout))
-errors = CleanConsole(stderr=True, width=_width(sys.stderr))
+console = CleanConsole(width=pipe_width(sys.stdout))
+errors = CleanConsole(stderr=True, width=pipe_width(sys.stderr))
 
 
 def say(sentence: str | Text, style: str = "") -> None:

@@ -15,7 +15,7 @@ from rich.text import Text
 from dicast.cli import group, output, run
 from dicast.cli.render import progress
 from dicast.cli.render.columns import FittingTable
-from dicast.cli.render.console import CleanConsole, console, indented
+from dicast.cli.render.console import CleanConsole, console, indented, pipe_width, table
 from dicast.judging import PROGRAMS, Program
 from dicast.testing import MockServer
 
@@ -239,3 +239,17 @@ def test_an_error_on_a_terminal_is_wrapped_between_words(
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     output.error("dicast: a sentence that is wider than the terminal. Do this.")
     assert capsys.readouterr().err == "dicast: a sentence that is\nwider than the terminal. Do\nthis.\n"
+
+
+@pytest.mark.parametrize(("columns", "width"), [(None, 160), ("", 160), ("0", 160), ("wide", 160), ("72", 72)])
+def test_a_table_in_a_pipe_is_as_wide_as_columns_says(
+    columns: str | None, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if columns is None:
+        monkeypatch.delenv("COLUMNS", raising=False)
+    else:
+        monkeypatch.setenv("COLUMNS", columns)
+    pipe = io.StringIO()
+    piped = CleanConsole(file=pipe, width=pipe_width(pipe))
+    piped.print(table(["name", "what it is"], [["x", "a word " * 40]]))
+    assert width - 8 < max(map(len, pipe.getvalue().splitlines())) <= width

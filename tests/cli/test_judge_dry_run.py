@@ -10,6 +10,7 @@ from dicast.cli import run
 from dicast.judging import build
 from dicast.judging.judge_file import save
 from dicast.testing import MockServer
+from dicast.testing.faults import Exchange, Fault, Reply, http
 
 CASES = 4
 LETTERS = {"sampled": lambda body: "A", "stated": lambda body: '{"A": 70, "B": 20, "C": 10}'}
@@ -60,6 +61,52 @@ def test_levels_are_counted_too(readout: str, capsys: pytest.CaptureFixture[str]
     """A pair by itself is two questions of a letter and two of a level."""
     shown = estimate(capsys, "--readout", readout, "--lm", "openai/m@http://127.0.0.1:9/v1")
     assert (shown["calls"], shown["note"]) == (CASES * 4 * (10 if readout == "sampled" else 1), "")
+
+
+def without_probabilities(exchange: Exchange) -> Reply:
+    answer = exchange.complete()
+    answer["choices"][0].pop("logprobs", None)
+    answer["choices"][0]["message"]["content"] = "A"
+    return Reply(http(json.dumps(answer)))
+
+
+@pytest.mark.parametrize("gives_probabilities", [True, False])
+def test_auto_is_counted_both_ways_until_the_model_was_asked_and_then_by_what_it_gives(
+    gives_probabilities: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    faults = {} if gives_probabilities else {Fault("speaks", "", "", without_probabilities, usable=True): 1.0}
+    with MockServer(token_probabilities=lambda body: {"A": 0.7, "B": 0.2}, faults=faults) as server:
+        options = ["--readout", "auto", "--set", "grading=pairwise", "--lm", server.model_string()]
+        before = estimate(capsys, *options)
+        assert (before["calls"], before["unasked"]) == (CASES * 2, [server.model_string()])
+        assert before["if_sampled"]["calls"] == CASES * 20
+        assert before["if_sampled"]["prompt_tokens"] == 10 * before["prompt_tokens"]
+        assert server.requests == []
+        assert run(["judge", "--cases", "pairs.jsonl", *options, "--out", "out"]) == 0
+        after = estimate(capsys, *options)
+    assert after["calls"] == CASES * (2 if gives_probabilities else 20)
+    assert (after["if_sampled"], after["unasked"]) == (None, [])
+
+
+def test_both_ways_are_two_lines_and_what_finds_out_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    lm = "openai/m@http://127.0.0.1:9/v1"
+    command = ["judge", "--cases", "pairs.jsonl", "--set", "grading=pairwise", "--lm", lm, "--dry-run"]
+    assert run([*command, "--readout", "auto"]) == 0
+    out = capsys.readouterr().out
+    first, second = (line.split() for line in out.splitlines()[1:3])
+    assert (first[:2], second[:3]) == (["4", "8"], ["if", "sampled", "80"])
+    assert (
+        f"whether {lm} gives token probabilities is not known on this machine: the first line is if so, 'if sampled' "
+        f"if not. `dicast check --lm {lm}` asks."
+    ) in " ".join(out.split())
+    assert run([*command, "--readout", "generate", "--set", "reading=auto"]) == 0
+    assert "if sampled" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("readout", ["auto", "probability"])
+def test_a_model_in_this_process_gives_token_probabilities(readout: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = estimate(capsys, "--readout", readout, "--lm", "local/smollm2-135m")
+    assert (shown["calls"], shown["if_sampled"], shown["unasked"]) == (CASES * 4, None, [])
 
 
 def test_a_sample_a_judge_without_a_model_and_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -102,6 +102,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
         "bare": (Known, lambda: known_cases(80), {"trials": 0, "head": False, "parts": {
             "train": 0.3, "select": 0.2, "certify": 0, "test": 0.5}}),
         "texts": (Noisy, lambda: texts(80), {"trials": 0, "estimate": "split"}),
+        "texts out of fold": (Noisy, lambda: texts(80), {"trials": 0}),
         "choices": (Noisy, lambda: choices(100), {"trials": 0, "risk": 0.5, "estimate": "split"}),
     }  # fmt: skip
 
@@ -169,6 +170,22 @@ def test_texts_are_summarised_by_their_correlation(folder: Callable[[str], Path]
     assert "What the head weighs" in html
     assert "accuracy" not in re.sub(r"<style>.*?</style>", "", html, flags=re.DOTALL)
     assert "untouched test cases spearman is" in html
+
+
+@pytest.mark.parametrize(("kind", "times"), [("texts out of fold", 1), ("texts", 1), ("choices", 0), ("pairs", 0)])
+def test_only_where_scores_are_out_of_fold_their_order_may_be_that_of_the_folds(
+    kind: str, times: int, folder: Callable[[str], Path]
+) -> None:
+    one = read_compilation(folder(kind))
+    words = (
+        "The heads of different folds have different intercepts, so Spearman out of fold may fall where the delivered "
+        "judge orders the texts as before."
+    )
+    html = page_of(one)
+    assert html.count(words) == compilation_markdown(one, title="t", now=NOW).count(words) == times
+    if times:
+        title = "What improved" if one.result.estimate == "cross-fitted" else "labels, out of fold"
+        assert title in html[: html.index(words)]
 
 
 def test_choices_have_certainty_and_certificate(folder: Callable[[str], Path]) -> None:
