@@ -13,116 +13,38 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
+from dicast.benchmarks.coverage_sizes import GROUPS, SIZED, SIZED_TESTS
+from dicast.benchmarks.coverage_worlds import (
+    COMMON,
+    Array,
+    Interval,
+    Rng,
+    Test,
+    groups_of,
+    kendall,
+    labels,
+    latent,
+    normals,
+    pearson,
+    scores,
+    seed_of,
+    spearman,
+    true_kappa,
+    true_spearman_of_scores,
+    two_judges,
+)  # fmt: skip
 from dicast.stats.agreement import kappa
-from dicast.stats.paired import difference, larger_p, mcnemar, non_inferior, permutation, permutation_statistic
+from dicast.stats.paired import difference, mcnemar, non_inferior, permutation, permutation_statistic
 from dicast.stats.prediction_powered import prediction_powered_mean
 from dicast.stats.resampling import Estimate, bootstrap, bootstrap_table, mean, proportion
 from dicast.stats.selective import aurc
 
-Rng = np.random.Generator
-Array = NDArray[Any]
 SIZES = (50, 200, 1000)
-IN_GROUP = 4
-COMMON = 0.6  # proportion of the latent variance that cases of a group have in common
-# People's scores 1..5 against the judge's: P(people = i, judge = j).
-SCORES = np.exp(-0.9 * np.abs(np.subtract.outer(np.arange(5), np.arange(5)))) * np.outer(
-    (1, 2, 3, 4, 2), (1, 1, 2, 3, 3)
-)
-SCORES /= SCORES.sum()
-
-
-@dataclass(frozen=True)
-class Interval:
-    """Draws n cases and gives the interval for them."""
-
-    draw: Callable[[Rng, int], Estimate]
-    truth: float
-    repetitions: int = 2000
-
-
-@dataclass(frozen=True)
-class Test:
-    """Draws n cases where the hypothesis holds and gives the p-value."""
-
-    draw: Callable[[Rng, int], float]
-    repetitions: int = 2000
-
-
-def seed_of(rng: Rng) -> int:
-    return int(rng.integers(2**32))
-
-
-def groups_of(n: int) -> Array:
-    return np.arange(n) // IN_GROUP
-
-
-def latent(rng: Rng, n: int, common: float = COMMON) -> Array:
-    """Standard normal, (n,), correlated by `common` inside a group."""
-    shared = rng.normal(size=-(-n // IN_GROUP))[groups_of(n)]
-    return math.sqrt(common) * shared + math.sqrt(1 - common) * rng.normal(size=n)
-
-
-def two_judges(rng: Rng, n: int, first: float, second: float, common: float = 0.0) -> tuple[Array, Array]:
-    """Whether each of two judges of these accuracies is right; half of the latent variance is the case's."""
-    case, third, other = (latent(rng, n, common) for _ in range(3))
-    half = math.sqrt(0.5)
-    return half * (case + third) < stats.norm.ppf(first), half * (case + other) < stats.norm.ppf(second)
-
-
-def normals(rng: Rng, n: int, rho: float, common: float = 0.0) -> tuple[Array, Array]:
-    x = latent(rng, n, common)
-    return x, rho * x + math.sqrt(1 - rho**2) * latent(rng, n, common)
-
-
-def labels(rng: Rng, n: int, common: float = 0.0) -> tuple[Array, Array]:
-    """People say 1 for 40 % of the cases, the judge is right on 85 %."""
-    human = latent(rng, n, common) < stats.norm.ppf(0.4)
-    right = latent(rng, n, common) < stats.norm.ppf(0.85)
-    return human.astype(int), np.where(right, human, ~human).astype(int)
-
-
-def true_kappa() -> float:
-    judged = 0.4 * 0.85 + 0.6 * 0.15
-    chance = 0.4 * judged + 0.6 * (1 - judged)
-    return (0.85 - chance) / (1 - chance)
-
-
-def scores(rng: Rng, n: int) -> tuple[Array, Array]:
-    people, judge = np.divmod(rng.choice(25, size=n, p=SCORES.ravel()), 5)
-    return people, judge
-
-
-def pearson(x: Array, y: Array) -> float:
-    x, y = x - x.mean(), y - y.mean()
-    return float(x @ y / math.sqrt((x @ x) * (y @ y)))
-
-
-def ranks(x: Array) -> Array:
-    """Ties share their mean rank; scipy's `rankdata` takes three times as long on so few cases."""
-    _, place, often = np.unique(x, return_inverse=True, return_counts=True)
-    return (np.cumsum(often) - (often - 1) / 2)[place]
-
-
-def spearman(x: Array, y: Array) -> float:
-    return pearson(ranks(x), ranks(y))
-
-
-def kendall(x: Array, y: Array) -> float:
-    return float(stats.kendalltau(x, y).statistic)
-
-
-def true_spearman_of_scores() -> float:
-    px, py = SCORES.sum(1), SCORES.sum(0)
-    x, y = (np.cumsum(margin) - margin / 2 - 0.5 for margin in (px, py))  # ranks as shares, their mean taken off
-    return float(x @ SCORES @ y / math.sqrt((px @ x**2) * (py @ y**2)))
 
 
 def correlated(
@@ -245,166 +167,6 @@ TESTS = {
 }
 WRONG_TESTS = {
     "McNemar, exact, without groups": Test(lambda rng, n: mcnemar(*two_judges(rng, n, 0.75, 0.75, COMMON)).p, 4000),
-}
-
-
-# Groups of unequal size. Every world has a mean that does not go with the size of the group, but where a name says so.
-GROUPS = (20, 45, 100)
-ICC = 0.3
-PANDALM = np.repeat(np.arange(1, 11), (8, 6, 7, 13, 10, 17, 15, 8, 8, 12))  # pairs of a prompt in its test set
-GROUP_SIZES: dict[str, Callable[[Rng, int], Array]] = {
-    "six each": lambda rng, count: np.full(count, 6),
-    "PandaLM's": lambda rng, count: rng.choice(PANDALM, size=count),
-    "log-normal": lambda rng, count: np.maximum(1, np.round(3 * np.exp(1.2 * rng.normal(size=count)))).astype(int),
-    "1 or 30": lambda rng, count: np.where(rng.random(count) < 0.2, 30, 1),
-}
-
-
-@dataclass(frozen=True)
-class Clusters:
-    """Groups of drawn sizes: the group of each case (n,), and the size of each group."""
-
-    of: Array
-    sizes: Array
-
-    @property
-    def n(self) -> int:
-        return len(self.of)
-
-    def hits(self, rng: Rng, p: float | Array) -> Array:
-        """(n,) truth values with the intraclass correlation, from a beta distribution of each group."""
-        spread = 1 / ICC - 1
-        p = np.broadcast_to(p, self.sizes.shape)
-        return rng.random(self.n) < rng.beta(p * spread, (1 - p) * spread)[self.of]
-
-    def normals(self, rng: Rng) -> Array:
-        shared = rng.normal(size=len(self.sizes))[self.of]
-        return math.sqrt(ICC) * shared + math.sqrt(1 - ICC) * rng.normal(size=self.n)
-
-
-def clusters(rng: Rng, kind: str, count: int) -> Clusters:
-    sizes = GROUP_SIZES[kind](rng, count)
-    return Clusters(np.repeat(np.arange(count), sizes), sizes)
-
-
-def clustered_kappa(rng: Rng, cases: Clusters) -> Estimate:
-    human, right = cases.hits(rng, 0.4), cases.hits(rng, 0.85)
-    return bootstrap_table(kappa, human.astype(int), np.where(right, human, ~human).astype(int), 2, cases.of)
-
-
-def clustered_spearman(rng: Rng, cases: Clusters) -> Estimate:
-    x = cases.normals(rng)
-    y = 0.6 * x + 0.8 * cases.normals(rng)
-    return bootstrap(lambda c: spearman(x[c], y[c]), cases.n, cases.of)
-
-
-def by_prompt(rng: Rng, cases: Clusters) -> Estimate:
-    """Judges of which one is better by .3 on some prompts, and the other on as many."""
-    ahead = rng.choice([-0.15, 0.15], size=len(cases.sizes))[cases.of]
-    return difference(rng.random(cases.n) < 0.65 + ahead, rng.random(cases.n) < 0.65 - ahead, cases.of)
-
-
-CLUSTERED: dict[str, tuple[Callable[[Rng, Clusters], Estimate], float, int]] = {
-    "share 0.75": (lambda rng, cases: proportion(cases.hits(rng, 0.75), cases.of), 0.75, 4000),
-    "share 0.9": (lambda rng, cases: proportion(cases.hits(rng, 0.9), cases.of), 0.9, 4000),
-    "mean": (lambda rng, cases: mean(cases.normals(rng), cases.of), 0.0, 4000),
-    "difference of accuracies": (
-        lambda rng, cases: difference(cases.hits(rng, 0.75), cases.hits(rng, 0.75), cases.of), 0.0, 4000,
-    ),
-    "difference of accuracies, by prompt": (by_prompt, 0.0, 4000),
-    "difference of scores": (
-        lambda rng, cases: difference(cases.normals(rng), cases.normals(rng), cases.of), 0.0, 4000,
-    ),
-    "kappa": (clustered_kappa, true_kappa(), 4000),
-    "Spearman 0.58": (clustered_spearman, 6 / math.pi * math.asin(0.3), 1000),
-}  # fmt: skip
-
-
-def of_sizes(statistic: Callable[[Rng, Clusters], Any], kind: str) -> Callable[[Rng, int], Any]:
-    return lambda rng, count: statistic(rng, clusters(rng, kind, count))
-
-
-SIZED = {
-    f"{name}, {kind}": Interval(of_sizes(statistic, kind), truth, times)
-    for name, (statistic, truth, times) in CLUSTERED.items()
-    for kind in GROUP_SIZES
-}
-
-
-@cache
-def middle_size(kind: str) -> tuple[float, float]:
-    """The size that parts the cases in halves, and the mean over cases of .2 above it and -.2 below."""
-    drawn = GROUP_SIZES[kind](np.random.default_rng(0), 400_000)
-    middle = float(np.median(np.repeat(drawn, drawn)))
-    return middle, float(drawn @ np.where(drawn > middle, 0.2, -0.2) / drawn.sum())
-
-
-def favoured(sizes: Array, kind: str) -> Array:
-    """By how much the first judge is ahead in each group: in the large ones; over all cases nobody is.
-
-    1 or 30: .078 ahead in groups of 30, .585 behind in those of 1. Log-normal: .2 ahead above a size of 13, which parts
-    the cases in halves, and about as much behind below.
-    """
-    if kind == "1 or 30":
-        return np.where(sizes > 1, 0.078, -30 * 0.2 / 0.8 * 0.078)
-    middle, over_all = middle_size(kind)
-    return np.where(sizes > middle, 0.2, -0.2) - over_all
-
-
-def wins(rng: Rng, cases: Clusters, ahead: float | Array = 0.0) -> Array:
-    """(n,) 1, 0 or -1: who is right alone, in four of ten cases as often as not where nobody is ahead."""
-    p = np.clip(0.5 + np.asarray(ahead) / 1.6, 0.01, 0.99)
-    return np.where(rng.random(cases.n) < 0.8, np.where(cases.hits(rng, p), 1, -1), 0)
-
-
-def decisive(apart: Array, cases: Clusters, seed: int, *, both: bool = True) -> float:
-    """The test of `compare`: whole groups exchanged, and the interval; the exchange alone if not `both`."""
-    nothing = np.zeros(cases.n)
-    p = permutation(apart, nothing, cases.of, resamples=399, seed=seed)
-    return larger_p(p, difference(apart, nothing, cases.of)) if both else p
-
-
-def of_exchangeable(rng: Rng, cases: Clusters) -> float:
-    return decisive(wins(rng, cases), cases, seed_of(rng))
-
-
-def of_skewed(rng: Rng, cases: Clusters) -> float:
-    shared = rng.exponential(size=len(cases.sizes))[cases.of] - 1
-    apart = math.sqrt(ICC) * shared + math.sqrt(1 - ICC) * rng.normal(size=cases.n)
-    return decisive(apart, cases, seed_of(rng))
-
-
-def of_sizes_that_matter(kind: str, rng: Rng, cases: Clusters, *, both: bool = True) -> float:
-    return decisive(wins(rng, cases, favoured(cases.sizes, kind)), cases, seed_of(rng), both=both)
-
-
-def of_spearman(rng: Rng, cases: Clusters) -> float:
-    """Two judges that go with people equally well; the test of `compare`, with fewer exchanges."""
-    people = cases.normals(rng)
-    first, other = (ranks(0.6 * people + 0.8 * cases.normals(rng)) for _ in range(2))
-    p = permutation_statistic(
-        lambda side: spearman(side, people), first, other, cases.of, resamples=99, seed=seed_of(rng)
-    )
-    apart = bootstrap(
-        lambda c: spearman(first[c], people[c]) - spearman(other[c], people[c]), cases.n, cases.of, bounds=(-2.0, 2.0)
-    )
-    return larger_p(p, apart, bounds=(-2.0, 2.0))
-
-
-SIZED_TESTS = {
-    **{f"no difference, {kind}": Test(of_sizes(of_exchangeable, kind), 4000) for kind in GROUP_SIZES},
-    **{f"skewed, {kind}": Test(of_sizes(of_skewed, kind), 4000) for kind in GROUP_SIZES},
-    **{
-        f"differences go with size, {kind}": Test(of_sizes(partial(of_sizes_that_matter, kind), kind), 4000)
-        for kind in ("log-normal", "1 or 30")
-    },
-    **{
-        f"differences go with size, exchange alone, {kind}": Test(
-            of_sizes(partial(of_sizes_that_matter, kind, both=False), kind), 4000
-        )
-        for kind in ("log-normal", "1 or 30")
-    },
-    **{f"difference of Spearman, {kind}": Test(of_sizes(of_spearman, kind), 500) for kind in GROUP_SIZES},
 }
 
 

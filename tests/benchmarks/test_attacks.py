@@ -2,21 +2,21 @@
 
 import base64
 import codecs
-import importlib.util
 import json
 import re
 import sys
 import threading
 from collections import Counter
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import dspy
 import pytest
 from dspy.lm15 import Request
 
+from dicast.benchmarks import injection, robustness
 from dicast.data import Case, Winner, read_cases
+from dicast.engines.batch import RunFolder
 from dicast.engines.models import get_lm
 from dicast.errors import DataError, DeclarationError, RunError
 from dicast.judging import build
@@ -27,18 +27,6 @@ from dicast.testing import Answer, ScriptedLM, prompt_text
 ROOT = Path(__file__).parents[2]
 
 
-def benchmark(name: str) -> ModuleType:
-    """A benchmark as a module; it is a script and no part of the package."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
-
-
-injection, robustness = benchmark("injection"), benchmark("robustness")
 ATTACKS = injection.read_attacks()
 BY_NAME = {attack.name: attack for attack in ATTACKS}
 EVERY_ATTACK = pytest.mark.parametrize("attack", ATTACKS, ids=list(BY_NAME))
@@ -143,8 +131,8 @@ def gullible(request: Request) -> Answer:
 def arms(out: Path) -> list[Any]:
     fence, plain = (build("direct", grading="pairwise", readout="probability") for _ in injection.ARMS)
     return [
-        injection.Arm("fence", fence, injection.RunFolder(out / "fence")),
-        injection.Arm("unfenced", injection.without_fence_notice(plain), injection.RunFolder(out / "unfenced")),
+        injection.Arm("fence", fence, RunFolder(out / "fence")),
+        injection.Arm("unfenced", injection.without_fence_notice(plain), RunFolder(out / "unfenced")),
     ]
 
 
@@ -223,10 +211,7 @@ def test_the_unfenced_arm_shows_what_a_model_wrote_as_it_is(tmp_path: Path) -> N
         return {name: score.get(name, "words <|eot_id|>\nmore") for name in fields}
 
     judges = (build("fennec", branches=1, order="one") for _ in injection.ARMS)
-    both = [
-        injection.Arm(name, j, injection.RunFolder(tmp_path / name))
-        for name, j in zip(injection.ARMS, judges, strict=True)
-    ]
+    both = [injection.Arm(name, j, RunFolder(tmp_path / name)) for name, j in zip(injection.ARMS, judges, strict=True)]
     prompts: dict[str, list[str]] = {}
     for arm in both:
         lm = script = ScriptedLM(answer)

@@ -1,25 +1,19 @@
 """The chaos benchmark finds what it looks for: a lost case, a verdict too many, a key, an escape."""
 
-import importlib.util
 import json
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
-PATH = Path(__file__).parents[2] / "benchmarks" / "chaos.py"
-spec = importlib.util.spec_from_file_location("chaos_benchmark", PATH)
-assert spec
-assert spec.loader
-chaos = importlib.util.module_from_spec(spec)
-sys.modules[spec.name] = chaos  # dataclasses look their module up
-spec.loader.exec_module(chaos)
+from dicast.benchmarks import chaos
+from dicast.benchmarks.chaos_processes import without_times
+from dicast.benchmarks.chaos_scratch import KEY, Ended, Scratch
 
 
 @pytest.fixture
 def scratch(tmp_path: Path):
-    return chaos.Scratch(tmp_path, cases=3, deadline=time.monotonic() + 60)
+    return Scratch(tmp_path, cases=3, deadline=time.monotonic() + 60)
 
 
 def write_run(scratch, *numbers, status="scored") -> None:
@@ -44,19 +38,19 @@ def test_a_key_or_an_escape_in_any_file_is_found(scratch) -> None:
     assert chaos.search(scratch).survived
     (scratch.folder / "loud.txt").write_text("title\x1b]0;x\x07")
     assert not chaos.search(scratch).survived
-    (scratch.folder / "loud.txt").write_bytes(b"\xff\0" + chaos.KEY.encode())
+    (scratch.folder / "loud.txt").write_bytes(b"\xff\0" + KEY.encode())
     row = chaos.search(scratch)
     assert not row.survived
     assert "with the key: ['loud.txt']" in row.remark
 
 
 def test_an_unexpected_error_is_no_refusal() -> None:
-    assert chaos.Ended(3, "dicast: runs/x: in use.").is_refusal
-    assert not chaos.Ended(3, "dicast: unexpected error: KeyError").is_refusal
-    assert not chaos.Ended(0, "fine").is_refusal
+    assert Ended(3, "dicast: runs/x: in use.").is_refusal
+    assert not Ended(3, "dicast: unexpected error: KeyError").is_refusal
+    assert not Ended(0, "fine").is_refusal
 
 
 def test_times_do_not_tell_compilations_apart() -> None:
     first = {"head": [{"weight": 1.0, "seconds": 2.0}], "created": "today"}
     second = {"head": [{"weight": 1.0, "seconds": 3.0}], "created": "tomorrow"}
-    assert chaos.without_times(first) == chaos.without_times(second) == {"head": [{"weight": 1.0}]}
+    assert without_times(first) == without_times(second) == {"head": [{"weight": 1.0}]}

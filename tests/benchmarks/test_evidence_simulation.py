@@ -1,21 +1,12 @@
 """Evidence of 6,000 numbers that says nothing: no gain is reported, and heads with evidence that says something are
 calibrated (docs/results/evidence-simulation.md)."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from dicast.benchmarks import evidence_simulation as worlds
 from dicast.optimizers.head.fit import fit
 from dicast.stats.calibration import ece
-
-PATH = Path(__file__).parents[2] / "benchmarks" / "evidence_simulation.py"
-SPEC = importlib.util.spec_from_file_location("evidence_simulation", PATH)
-assert SPEC is not None
-assert SPEC.loader is not None
-worlds = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(worlds)
 
 
 def test_random_labels_show_no_worth_in_a_few_worlds() -> None:

@@ -1,21 +1,16 @@
 """docs/results/experiments.md: an experiment of each paper, commands that exist, and no change passes in silence."""
 
-import importlib.util
 from pathlib import Path
 
 import pytest
 
+from dicast.benchmarks import experiments
 from dicast.cli.experiment import run_experiment
 from dicast.evaluation.results import Measure
 from dicast.experiments import find_experiment
 from dicast.experiments.results import ExperimentResult, ResultLine
 
 ROOT = Path(__file__).parents[2]
-spec = importlib.util.spec_from_file_location("experiments_benchmark", ROOT / "benchmarks" / "experiments.py")
-assert spec
-assert spec.loader
-experiments = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(experiments)
 
 
 def test_every_paper_has_one_and_its_command_is_known() -> None:

@@ -1,21 +1,16 @@
 """The table of docs/results/programs.md: every program has a row, every row is a command, the figures add up."""
 
-import importlib.util
 import shlex
 from pathlib import Path
 
 import pytest
 
+from dicast.benchmarks import programs
 from dicast.catalog import DATA_SETS
 from dicast.cli.judge import command
 from dicast.judging import PROGRAMS, build
 
 ROOT = Path(__file__).parents[2]
-spec = importlib.util.spec_from_file_location("programs_benchmark", ROOT / "benchmarks" / "programs.py")
-assert spec
-assert spec.loader
-programs = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(programs)
 
 
 def test_every_program_has_a_row() -> None:

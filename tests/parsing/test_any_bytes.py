@@ -1,9 +1,8 @@
 """Whatever a file holds, its reader returns or raises a DicastError of one line."""
 
-import importlib.util
 import json
 import random
-import sys
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dicast.benchmarks import fuzz_files
 from dicast.catalog.rows import json_list, jsonl
 from dicast.data import Rejects, read_cases
 from dicast.data.task_descriptions import task
@@ -29,12 +29,6 @@ from dicast.workflows.prepared_cases import PreparedCases
 from dicast.workflows.run_results import Run
 
 ROOT = Path(__file__).parents[2]
-spec = importlib.util.spec_from_file_location("fuzz_files", ROOT / "benchmarks" / "fuzz_files.py")
-assert spec
-assert spec.loader
-fuzz_files = importlib.util.module_from_spec(spec)
-sys.modules[spec.name] = fuzz_files
-spec.loader.exec_module(fuzz_files)
 
 QUICK = settings(
     max_examples=25, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
@@ -112,7 +106,7 @@ def reading(request: pytest.FixtureRequest, corpus: Path, tmp_path: Path) -> Rea
         pytest.importorskip("pyarrow")
     source, target = corpus / name, tmp_path / name
     if "/" in name:
-        fuzz_files.shutil.copytree(source.parent, target.parent)
+        shutil.copytree(source.parent, target.parent)
     else:
         target.write_bytes(source.read_bytes())
     return Reading(request.param, target, read_file)

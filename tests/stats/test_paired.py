@@ -1,11 +1,8 @@
 """Two judges on the same cases: against statsmodels and scipy, and by how often the tests reject what is true."""
 
-import importlib.util
 import math
-import sys
 from collections.abc import Callable
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +11,9 @@ from scipy import stats
 from statsmodels.stats import contingency_tables
 from statsmodels.stats.multitest import multipletests
 
+from dicast.benchmarks import coverage as simulated
+from dicast.benchmarks import coverage_sizes as sizes
+from dicast.benchmarks import coverage_worlds as worlds
 from dicast.errors import DataError, DeclarationError
 from dicast.stats.paired import (
     difference,
@@ -26,15 +26,6 @@ from dicast.stats.paired import (
     permutation_statistic,
 )
 from dicast.stats.resampling import Estimate, mean
-
-spec = importlib.util.spec_from_file_location(
-    "coverage_of_tests", Path(__file__).parents[2] / "benchmarks" / "coverage.py"
-)
-assert spec
-assert spec.loader
-simulated = importlib.util.module_from_spec(spec)
-sys.modules[spec.name] = simulated  # dataclasses look their module up
-spec.loader.exec_module(simulated)
 
 
 def judges(seed: int, n: int = 60) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -222,7 +213,7 @@ def test_scores_that_go_with_people_better_are_found() -> None:
     people = rng.normal(size=80)
     good, bad = people + 0.3 * rng.normal(size=80), people + 3 * rng.normal(size=80)
     ranked = [stats.rankdata(side) for side in (good, bad)]
-    p = permutation_statistic(lambda given: simulated.spearman(given, people), *ranked, resamples=200)
+    p = permutation_statistic(lambda given: worlds.spearman(given, people), *ranked, resamples=200)
     assert p == pytest.approx(1 / 201)
 
 
@@ -286,15 +277,15 @@ def test_a_5_percent_test_rejects_what_is_true_no_more_often(name: str) -> None:
 
 def test_groups_that_go_with_the_difference_are_not_taken_for_a_difference() -> None:
     """One judge is better in groups of 30, the other in groups of one; over all cases nobody is."""
-    exchange = simulated.SIZED_TESTS["differences go with size, exchange alone, 1 or 30"]
+    exchange = sizes.SIZED_TESTS["differences go with size, exchange alone, 1 or 30"]
     assert simulated.level(exchange, 20, 400) > 0.08
-    assert simulated.level(simulated.SIZED_TESTS["differences go with size, 1 or 30"], 20, 400) <= 0.05 + 0.033
+    assert simulated.level(sizes.SIZED_TESTS["differences go with size, 1 or 30"], 20, 400) <= 0.05 + 0.033
 
 
-@pytest.mark.parametrize("kind", simulated.GROUP_SIZES)
+@pytest.mark.parametrize("kind", sizes.GROUP_SIZES)
 def test_groups_of_any_sizes_reject_what_is_true_in_3_to_5_percent(kind: str) -> None:
     # 400 repetitions have a standard error of 1.1 %; three of them.
-    rejected = simulated.level(simulated.SIZED_TESTS[f"no difference, {kind}"], 45, 400)
+    rejected = simulated.level(sizes.SIZED_TESTS[f"no difference, {kind}"], 45, 400)
     assert 0.03 - 0.026 <= rejected <= 0.05 + 0.033
 
 

@@ -1,12 +1,9 @@
 """Intervals that respect groups: against scipy and statsmodels, and by how often they hold the truth."""
 
-import importlib.util
 import math
-import sys
 import time
 import tracemalloc
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,17 +11,12 @@ import statsmodels.api as sm
 from numpy.typing import NDArray
 from scipy import stats
 
+from dicast.benchmarks import coverage as simulated
+from dicast.benchmarks import coverage_sizes as sizes
+from dicast.benchmarks import coverage_worlds as worlds
 from dicast.errors import DataError, DeclarationError
+from dicast.stats.agreement import kappa
 from dicast.stats.resampling import Estimate, bootstrap, bootstrap_table, group_codes, mean, proportion, quantile
-
-spec = importlib.util.spec_from_file_location(
-    "coverage_benchmark", Path(__file__).parents[2] / "benchmarks" / "coverage.py"
-)
-assert spec
-assert spec.loader
-simulated = importlib.util.module_from_spec(spec)
-sys.modules[spec.name] = simulated  # dataclasses look their module up
-spec.loader.exec_module(simulated)
 
 QUICK = [name for name, interval in simulated.INTERVALS.items() if interval.repetitions == 4000 or "kappa" in name]
 
@@ -301,7 +293,7 @@ def test_the_scale_of_the_bounds_is_fishers_z() -> None:
     rng = np.random.default_rng(4)
     x = rng.normal(size=400)
     y = 0.8 * x + 0.6 * rng.normal(size=400)
-    found = bootstrap(lambda cases: simulated.pearson(x[cases], y[cases]), 400, resamples=5000)
+    found = bootstrap(lambda cases: worlds.pearson(x[cases], y[cases]), 400, resamples=5000)
     theirs = stats.pearsonr(x, y).confidence_interval(0.95)  # Fisher's, for normal scores
     assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=0.012)
     assert math.atanh(found.high) - math.atanh(found.value) == pytest.approx(
@@ -342,14 +334,14 @@ def test_a_perfect_judge_is_not_perfect_for_sure() -> None:
 
 def test_a_judge_that_never_varies_has_kappa_zero() -> None:
     human = np.arange(40) % 2
-    found = bootstrap_table(simulated.kappa, human, np.zeros(40, dtype=int), 2)
+    found = bootstrap_table(kappa, human, np.zeros(40, dtype=int), 2)
     assert found.value == 0
     assert not bounded(found)  # resamples that never differ say nothing of the error
 
 
 def test_a_statistic_that_is_not_defined_stays_so() -> None:
     same = np.zeros(30, dtype=int)
-    assert math.isnan(bootstrap_table(simulated.kappa, same, same, 2).value)
+    assert math.isnan(bootstrap_table(kappa, same, same, 2).value)
     rare = bootstrap(lambda cases: 0.5 if 0 in cases and 1 in cases and 2 in cases else math.nan, 30)
     assert rare.value == 0.5  # defined on a quarter of the resamples
     assert not bounded(rare)
@@ -396,7 +388,7 @@ def test_a_hundred_thousand_cases_are_quick_and_small() -> None:
     y = x + rng.normal(size=n)
     human, judge = rng.integers(4, size=n), rng.integers(4, size=n)
     started = time.process_time()
-    bootstrap(lambda cases: simulated.spearman(x[cases], y[cases]), n)
+    bootstrap(lambda cases: worlds.spearman(x[cases], y[cases]), n)
     assert time.process_time() - started < 4
     for groups in (None, np.arange(n) // 4, np.arange(n) // 10):
         started = time.process_time()
@@ -415,14 +407,14 @@ def test_a_95_percent_interval_holds_the_truth_about_so_often(name: str) -> None
     assert 0.93 - 0.021 <= held <= 0.97 + 0.021
 
 
-@pytest.mark.parametrize("kind", simulated.GROUP_SIZES)
-@pytest.mark.parametrize("name", [name for name in simulated.CLUSTERED if name != "Spearman 0.58"])
+@pytest.mark.parametrize("kind", sizes.GROUP_SIZES)
+@pytest.mark.parametrize("name", [name for name in sizes.CLUSTERED if name != "Spearman 0.58"])
 def test_intervals_hold_the_truth_whatever_the_sizes_of_45_groups(name: str, kind: str) -> None:
     """With sums of squared residuals and G - 1 degrees of freedom they did 83 to 93 % of the time for 1 or 30.
 
     300 repetitions have a standard error of 1.3 %; three of them. Shares near 1 may be held more often.
     """
-    held, _ = simulated.coverage(simulated.SIZED[f"{name}, {kind}"], 45, 300)
+    held, _ = simulated.coverage(sizes.SIZED[f"{name}, {kind}"], 45, 300)
     least = 0.91 if "by prompt" in name else 0.93  # two-valued effects of prompts, of which few large groups decide
     assert least - 0.038 <= held <= (1 if "share" in name else 0.97 + 0.03)
 
@@ -455,11 +447,11 @@ def test_resampled_coverage_is_93_to_97_percent_at_50_cases(name: str) -> None:
 
 
 @pytest.mark.simulation
-@pytest.mark.parametrize("groups", simulated.GROUPS)
-@pytest.mark.parametrize("name", simulated.SIZED)
+@pytest.mark.parametrize("groups", sizes.GROUPS)
+@pytest.mark.parametrize("name", sizes.SIZED)
 def test_coverage_holds_at_every_kind_of_sizes(name: str, groups: int) -> None:
     """But for differences by prompt, where a few large groups of two kinds decide (docs/results/intervals.md)."""
     times = 100 if name.startswith("Spearman") else 1000
-    held, _ = simulated.coverage(simulated.SIZED[name], groups, times)
+    held, _ = simulated.coverage(sizes.SIZED[name], groups, times)
     least = 0.88 if "by prompt" in name else 0.93
     assert held >= least - 3 * math.sqrt(0.95 * 0.05 / times)
