@@ -19,16 +19,24 @@ OTHER_LETTER = {"A": "B", "B": "A", "a": "b", "b": "a"}
 OTHER_WORD = {"first": "second", "second": "first"}
 NOUNS = r"(?:[Rr]esponses?|[Tt]exts?|[Aa]nswers?|[Oo]ptions?|[Cc]andidates?|[Aa]ssistants?|[Pp]lots?|[Ss]tor(?:y|ies))"
 VERBS = (
-    r"(?:is|was|has|had|does|did|do|gives?|gave|provides?|names?|says?|said|fails?|wins?|and|or|but|than|scores?"
-    r"|makes?|lacks?)"
+    r"(?:(?:is|was|has|had|does|did|do)(?:n['’]t)?|gives?|gave|provides?|names?|says?|said|fails?|wins?|and|or|but|than"
+    r"|scores?|makes?|lacks?|contains|offers|includes|mentions|covers|explains|addresses|answers|uses|lists|adds|shows"
+    r"|describes|follows|focuses|ignores|misses|states|stays|tries|goes|seems|reads|sounds|repeats|ends|begins|starts)"
 )
 MENTION = re.compile(
     rf"(?P<before>{NOUNS} |[\"'(\[*])(?P<letter>[AB])\b"  # response A, (A), "A"
-    rf"|\b(?P<alone>[AB])(?=(?:'s\b|[:,;)\].=<>]| *[<>=] *| {VERBS}\b)|$)"  # A's, A: ..., A is better
+    rf"|\b(?P<alone>[AB])(?=(?:['’]s\b|[:,;)\].=<>]| *[<>=] *| {VERBS}\b)|$)"  # A's, A: ..., A is better
     rf"|(?<=[a-z,] )(?P<inside>[AB])\b"  # better than A
     rf"|\b(?P<word>[Ff]irst|[Ss]econd)(?= (?:one\b|{NOUNS}))"
 )
-OPEN = re.compile(r"\b(?:former|latter|B|(?:[Rr]esponse|[Aa]ssistant|[Aa]nswer|[Tt]ext) [12])\b")
+# What is left once the mentions are taken out, and may name a text: an A that is no article, or another name.
+OPEN = re.compile(
+    rf"\b(?:former|latter|B|{NOUNS} (?:#?[12]|[ab])|[Tt]he (?:first|second))\b"
+    r"|(?<![\w-])A(?![\w-])(?! [\w\"'“])"  # no word follows, as after an article
+    r"|(?<![\w-])A (?=(?:can|could|would|should|will|may|might|must|also|only|still|never|just|(?:\w+n['’]t))\b)"
+    r"|(?<![\w-])A (?=\w*(?:[^\Wsui]s|[^\We]ed|ly)\b)"  # contains, contained, clearly: a verb, or before one
+)
+NO_TEXT = re.compile(r"\b(?:[Vv]itamin|[Hh]epatitis|[Gg]rade|[Pp]lan|[Tt]ype|[Ss]ection|[Pp]art|[Cc]lass) [AB]\b")
 
 
 def swapped(trace: Trace) -> Trace | None:
@@ -42,6 +50,8 @@ def swapped(trace: Trace) -> Trace | None:
     shown = {**trace.shown, **{name: trace.shown[other] for name, other in pairs_of(trace.shown).items()}}
     changed: dict[str, Any] = {"messages": messages, "shown": shown, "order": OTHER[trace.order]}
     if trace.probabilities:
+        if not set(trace.meanings.values()) <= {"a", "b", "tie"}:  # a score or a yes: of which text, no token says
+            return None
         probabilities = _swapped_tokens(trace)
         return trace.model_copy(
             update=changed | {"probabilities": probabilities, "answer": most_probable(probabilities)}
@@ -72,7 +82,8 @@ def swapped_outputs(outputs: Mapping[str, Any]) -> dict[str, Any] | None:
     """
     others = pairs_of(outputs)
     answer = {name: _swapped_value(outputs[others.get(name, name)]) for name in outputs}
-    return None if any(value is None for value in answer.values()) else answer
+    lost = any(answer[name] is None for name in outputs if outputs[others.get(name, name)] is not None)
+    return None if lost else answer
 
 
 def swapped_words(text: str) -> str | None:
@@ -83,7 +94,7 @@ def swapped_words(text: str) -> str | None:
         'A better start in B. Response A is vague.'
         >>> swapped_words("The former is clearer.")
     """
-    if OPEN.search(MENTION.sub("", text)):
+    if NO_TEXT.search(text) or OPEN.search(MENTION.sub("", text)):
         return None
     return MENTION.sub(_exchanged, text)
 
@@ -100,6 +111,11 @@ def _swapped_value(value: Any) -> Any:
     """An answer's value; None where it cannot be swapped."""
     if isinstance(value, str):
         return OTHER_LETTER.get(value) or swapped_words(value)
+    if isinstance(value, Mapping):
+        return swapped_outputs(value)
+    if isinstance(value, list | tuple):
+        parts = [_swapped_value(part) for part in value]
+        return None if any(new is None for new, old in zip(parts, value, strict=True) if old is not None) else parts
     return value
 
 

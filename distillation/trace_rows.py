@@ -85,5 +85,5 @@ def with_both_orders(traces: Sequence[Trace]) -> tuple[list[Trace], Counter[str]
             continue
         if (other := swapped(trace)) is not None:
             result.append(other)
-        counts["judgments swapped" if other is not None else "judgments whose words cannot be swapped"] += 1
+        counts["judgments swapped" if other is not None else "judgments that cannot be swapped"] += 1
     return result, counts

@@ -12,6 +12,7 @@ from dicast.distillation.consistency import consistent, preferred
 from dicast.distillation.swap import swapped, swapped_outputs, swapped_words
 from dicast.distillation.trace import traced
 from dicast.distillation.trace_rows import rows_of_traces, with_both_orders
+from dicast.judging.yaml_judge import declared_judge
 from dicast.programs.direct import Direct
 from dicast.programs.fennec import Fennec
 from dicast.testing import ScriptedLM
@@ -63,10 +64,41 @@ def test_fields_letters_and_words_are_exchanged():
         ("The latter is vague.", None),
         ("Response 1 is vague.", None),
         ("Vitamin B12 helps.", "Vitamin B12 helps."),
+        ("A contains more than B.", "B contains more than A."),
+        ("A isn't clear, B’s list is.", "B isn't clear, A’s list is."),
+        ("A concise answer. B lacks one.", "A concise answer. A lacks one."),
+        ("A serious flaw of B", "A serious flaw of A"),
+        ("A clearly wins.", None),
+        ("A quotes B.", None),
+        ("A can be read.", None),
+        ("A (the shorter) is fine.", None),
+        ("A/B", None),
+        ("The first is clearer than the second.", None),
+        ("Option 2 wins.", None),
+        ("Assistant a is better.", None),
+        ("Vitamin A is named.", None),
     ],
 )
 def test_words_that_name_a_text_are_exchanged_or_refused(text, expected):
     assert swapped_words(text) == expected
+
+
+def test_words_in_lists_are_exchanged_too():
+    answer = {"reasons": ["A is clear.", "B is not."], "of": {"score_a": 1, "score_b": 2}, "note": None, "better": "A"}
+    assert swapped_outputs(answer) == {
+        "reasons": ["B is clear.", "A is not."], "of": {"score_a": 2, "score_b": 1}, "note": None, "better": "B",
+    }  # fmt: skip
+    assert swapped_outputs({"reasons": ["The latter is vague."]}) is None
+
+
+def test_the_score_of_one_text_of_a_pair_is_not_swapped():
+    """Its token's probabilities are of the text that the question names, which is the other one after a swap."""
+    declared = {"name": "t", "judges": "pairs", "instructions": "Judge.", "criteria": ["clear"], "scale": "1..5"}
+    judge = declared_judge({**declared, "order": "one", "readout": "probability"})
+    traces = judgments(judge, answer={"token_probabilities": {"5": 0.9, "1": 0.1}})
+    assert [trace.question for trace in traces] == ["score_a", "score_b"]
+    assert [swapped(trace) for trace in traces] == [None, None]
+    assert with_both_orders(traces) == (traces, {"judgments that cannot be swapped": 2})
 
 
 def test_tokens_of_a_and_b_are_exchanged_and_a_tie_stays():
