@@ -100,7 +100,10 @@ class _Compared:
     """
 
     def __init__(self, marked: set[str], others: Iterable[str], short: set[frozenset[str]]) -> None:
-        self.marked, self.short, self._sorted = marked, short, sorted(marked)
+        self.marked, self._sorted = marked, sorted(marked)
+        self._short: dict[str, list[frozenset[str]]] = {}
+        for texts in filter(None, short):
+            self._short.setdefault(min(texts), []).append(texts)
         self._near = representatives({*marked, *others})
         self._near_marked = {self._near[text] for text in marked}
 
@@ -114,7 +117,8 @@ class _Compared:
             return NEAR
         if self._is_near(row.earlier):
             return NEAR_EARLIER
-        return WHOLE if row.texts in self.short else ""
+        cases = (texts for text in row.texts for texts in self._short.get(text, ()))
+        return WHOLE if any(texts == row.texts or 1 < len(texts & row.texts) == len(texts) for texts in cases) else ""
 
     def _is_near(self, texts: Iterable[str]) -> bool:
         return any(self._near[text] in self._near_marked for text in texts)

@@ -69,6 +69,8 @@ class TrainingRecipe(Record):
     def _can_be_done(self) -> Self:
         if self.method == "full" and self.first_layer:
             raise ValueError("first_layer is for adapters; full trains all layers. Leave it out")
+        if self.method == "tail" and self.epochs != round(self.epochs):
+            raise ValueError(f"the method tail makes whole passes, got epochs={self.epochs:g}. Give a whole number")
         return self
 
     @property

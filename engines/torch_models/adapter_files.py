@@ -80,6 +80,9 @@ def read_adapter(folder: Path) -> AdapterFiles:
     name = base.get("name") or config.get("base_model_name_or_path")
     if not isinstance(name, str) or not name:
         raise ModelError(f"{folder / CONFIG}: names no base model. Set base_model_name_or_path.")
+    place = base.get("place")
+    if isinstance(place, str) and Path(name).is_absolute() and not Path(name).exists() and (folder / place).exists():
+        name = str((folder / place).resolve())  # both were moved; the digest says whether it is the same base
     return AdapterFiles(
         folder=folder,
         base=name,

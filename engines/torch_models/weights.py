@@ -101,7 +101,8 @@ def find_torch_weights(name: str, progress: OnProgress = silent) -> TorchWeights
 
 
 def write_base(folder: Path, name: str) -> None:
-    """Write which base an adapter belongs to, with the digest of its weights.
+    """Write which base an adapter belongs to, with the digest of its weights; of a file or folder its whole path, and
+    its place as seen from the adapter, for folders that are moved with their base.
 
     Args:
         name: of the base, as `find_torch_weights` takes it.
@@ -110,7 +111,11 @@ def write_base(folder: Path, name: str) -> None:
         ModelError: there is no such model.
     """
     weights = find_torch_weights(name)
-    text = json.dumps({"name": name, "digest": weights.digest}, indent=2)
+    path, place = Path(name).expanduser(), {}
+    if name not in CATALOG and path.exists():
+        name = str(path.resolve())
+        place = {"place": os.path.relpath(name, folder.resolve())}
+    text = json.dumps({"name": name, "digest": weights.digest, **place}, indent=2)
     (folder / BASE).write_text(f"{text}\n", encoding="utf-8")
 
 

@@ -39,6 +39,7 @@ def test_a_method_brings_its_learning_rate_unless_one_is_chosen():
         ({"method": "dora"}, "field 'method' is \"dora\""),
         ({"method": "full", "first_layer": 0.5}, "first_layer is for adapters"),
         ({"learning_rate": 0}, "field 'learning_rate' is 0"),
+        ({"method": "tail", "epochs": 0.5}, "the method tail makes whole passes, got epochs=0.5"),
     ],
 )
 def test_wrong_values_are_refused_by_field_and_value(changes, message):

@@ -50,7 +50,9 @@ def test_the_texts_of_a_prompt_are_those_in_fences():
         ((LONG.upper(), "x"), case(LONG), "pandalm: an equal text"),
         (("q", LONG.replace("ten", "nine")), case("q", LONG, "y"), "pandalm: a near duplicate"),
         (("2+2?", "4", "5"), case("2+2?", "5", "4"), "pandalm: the same short texts"),
+        (("2+2?", "4", "5", "a reference"), case("2+2?", "5", "4"), "pandalm: the same short texts"),
         (("2+2?", "4", "7"), case("2+2?", "5", "4"), None),
+        (("2+2?", "yes", "7"), Case(id="1", query="", candidates=[{"text": "yes"}]), None),
         (("Explain the rain to a child of ten, with an example.", "x"), case(LONG), None),
     ],
 )
