@@ -37,6 +37,7 @@ from .distil_folder import (
     EVIDENCE,
     IDENTITY,
     LESSONS,
+    RESULTS,
     SET,
     TEACHER_HEAD,
     TRACES,
@@ -50,6 +51,7 @@ from .questions import question_rows
 from .row import TrainingRow
 from .student import student_of
 from .teacher_cases import teacher_cases
+from .teacher_scale import teacher_scale
 from .trace_rows import rows_of_traces
 from .traces import collect, read_traces
 from .trained_model import TrainedModel, Trainer, figures_text
@@ -117,7 +119,9 @@ class Distiller:
         progress: ProgressCallbacks | None = None,
     ) -> None:
         self.teacher, self.recipe, self.base, self.trainer, self.workers = teacher, recipe, base, trainer, workers
-        self.teacher.threshold = None
+        if teacher.threshold is not None:
+            self.teacher = teacher.deepcopy()
+            self.teacher.threshold = None
         self.folder, self.training, self.progress = folder, training or {}, progress or ProgressCallbacks()
         self.cases = [case for case in cases if case.label is not None]
         if len(self.cases) < LEAST:
@@ -130,7 +134,9 @@ class Distiller:
             raise DeclarationError(f"distil: mode {recipe.mode} is trained, and there is no trainer. Give one.")
         self._student(base)  # settings that the program cannot take are refused before anything is spent
         self.extra = list(unlabelled)
-        self.checkpoints = Checkpoints(folder, self._identity(), file=IDENTITY, work="distillation")
+        self.checkpoints = Checkpoints(
+            folder, self._identity(), file=IDENTITY, work="distillation", results=RESULTS
+        )  # fmt: skip
         self.account = CostAccount(folder / SPENT, budget)
         proportions = recipe.compile_recipe().proportions(self.cases[0].kind != "texts")
         self.parts, text = split_step(self.cases, proportions, recipe.seed, self.checkpoints)
@@ -282,7 +288,8 @@ class Distiller:
             return chain.rows, chain.counts
         rows = question_rows(
             self._student(self.base), self.lesson_cases, taught, recipe.targets,
-            human_weight=recipe.human_weight, special_tokens=get_lm(self.base).special_tokens,
+            human_weight=recipe.human_weight, scale=teacher_scale(self.teacher, taught.values()),
+            special_tokens=get_lm(self.base).special_tokens,
         )  # fmt: skip
         return rows.rows, rows.counts
 

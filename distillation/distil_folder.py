@@ -28,7 +28,7 @@ from ..data.case import Record
 from ..errors import RunError
 from ..judging.judge_file import JudgeFile, read
 from ..judging.registry import JUDGE_SUFFIX
-from ..optimizers.checkpoints import FORMAT, SPENT, other_format
+from ..optimizers.checkpoints import FORMAT, SPENT, VERDICTS, other_format
 from ..optimizers.compile_folder import Compilation, read_compilation, read_json
 from ..optimizers.cost_account import TotalCost
 from ..parsing import parse_record
@@ -39,6 +39,7 @@ IDENTITY = "distil.json"
 TRACES, SET, TRAINING, COMPILATION, EVIDENCE = "traces", "set", "training", "student", "evidence"  # folders
 EXPORTS = "export"
 LESSONS, TRAINED, ACCEPTANCE, TEACHER_HEAD = "lessons", "trained", "acceptance", "teacher-head"  # steps
+RESULTS = (VERDICTS, f"{TRACES}/verdicts.jsonl", f"{COMPILATION}/{VERDICTS}", f"{LESSONS}.json")
 STUDENT_FILE = f"student{JUDGE_SUFFIX}"
 RESUME = "Give the same dicast distill to continue it."
 Model = TypeVar("Model", bound=BaseModel)

@@ -5,16 +5,21 @@ taught what it wrote itself in judgments that agree with the label; its calls ar
 store has them.
 """
 
+import json
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..data import Case
+from ..engines.jsonl import write_whole
 from ..engines.models import get_lm
-from ..errors import BudgetSpent, DataError
+from ..errors import BudgetSpent, DataError, RunError
 from ..judging import Judge
-from ..optimizers.evidence import Interrupted, ProgressCallbacks
+from ..optimizers.evidence import Interrupted, ProgressCallbacks, identity
 from ..optimizers.finetune import FineTuned, answered_by
+from ..parsing import read_object
+from ..paths import private_folder
 from .distil_folder import SET, TRACES, TRAINING
 from .questions import calls_of, question_rows
 from .row import TrainingRow
@@ -23,6 +28,8 @@ from .trace_rows import rows_of_traces
 from .traces import collect, read_traces
 from .trained_model import Trainer
 from .training_set import CARD, TrainingSet, build, read_set
+
+JUDGE = "judge.json"  # whose lessons these are
 
 
 @dataclass(frozen=True)
@@ -50,11 +57,22 @@ class Finetuner:
         progress: ProgressCallbacks,
     ) -> FineTuned:
         """The trained model."""
+        self._begin(judge, folder, progress)
         lessons = self._lessons(judge, train, against, folder, progress)
         rows = {"train": lessons.card.train.rows, "validation": lessons.card.validation.rows}
         progress.step("lessons", ", ".join(f"{part} {n:,}" for part, n in rows.items()) + " rows")
         trained = self.trainer(folder / SET, folder / TRAINING, progress)
         return FineTuned(model=trained.model, figures=trained.figures, rows=rows)
+
+    def _begin(self, judge: Judge, folder: Path, progress: ProgressCallbacks) -> None:
+        """Note the judge, and remove what was trained for another one: a search before may have gone on since."""
+        path, now = folder / JUDGE, {"judge": identity(judge)["data"]}
+        if path.is_file() and read_object(path, error=RunError) != now:
+            progress.step("lessons", "made anew: those of the last session are of other prompts or settings")
+            for name in (SET, TRACES, TRAINING):
+                shutil.rmtree(folder / name, ignore_errors=True)
+        private_folder(folder)
+        write_whole(path, json.dumps(now) + "\n")
 
     def _lessons(
         self,

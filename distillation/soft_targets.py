@@ -4,11 +4,12 @@ They come from people (the proportions of the votes where there are votes, else 
 probabilities of its verdict, which are those of its head, or of its letters in both orders), or from both:
 `human_weight * people + (1 - human_weight) * teacher`.
 
-A verdict's probabilities are of a, b and tie in the case's order. A token says a or b of the texts as they were shown,
-so in the order ba the two are exchanged. Where no token says tie, half of the tie's probability goes to each text.
+A verdict's probabilities are of categories by name, or of a, b and tie in the case's order. A token says a or b of the
+texts as they were shown, so in the order ba the two are exchanged. Where no token says tie, half of the tie's
+probability goes to each text.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -23,6 +24,7 @@ from .trace import Trace
 
 Targets = Literal["labels", "teacher", "both"]
 Distribution = dict[str, float]
+Place = tuple[str, str, str | None, int | None]  # case, task, order, candidate
 WINNERS = ("a", "b", "tie")
 MIRRORED = frozenset({"worse"})  # outputs that name the worse text
 LEAST = 1e-12  # a smaller total is no probability
@@ -61,10 +63,10 @@ def soft_rows(
     if not 0 <= human_weight <= 1:
         raise DeclarationError(f"targets: the weight of people is {human_weight:g}. Give a number from 0 to 1.")
     read = [trace for trace in traces if trace.probabilities]
-    questions = Counter(map(_place, read))
+    deciding = _deciding(read)
     rows, counts = list[TrainingRow](), Counter[str]()
     for trace in read:
-        decides = questions[_place(trace)] == 1
+        decides = _place(trace) in deciding
         human = human_targets(trace) if decides and targets != "teacher" else None
         teacher = teacher_targets(trace, decides=decides, imitate=imitate) if targets != "labels" else None
         chosen, origin = _chosen(human, teacher, human_weight)
@@ -84,14 +86,14 @@ def human_targets(trace: Trace) -> Distribution | None:
         >>> human_targets(Trace(**shown, **read, messages=(), answer="A", order="ba", label=Winner(value="a")))
         {'A': 0.0, 'B': 1.0}
     """
-    if set(trace.meanings.values()) <= set(WINNERS):
-        people = human_distribution(trace.label, trace.votes)
-        return None if people is None or trace.order is None else tokens_of(trace, people)
     said = trace.votes or (trace.label,)
     if categories := Counter(label.category for label in said if isinstance(label, Category)):
         known_words = set(categories) <= set(trace.meanings.values())
         shares = {token: categories[word] / categories.total() for token, word in trace.meanings.items()}
         return shares if known_words else None
+    if set(trace.meanings.values()) <= set(WINNERS):
+        people = human_distribution(trace.label, trace.votes)
+        return None if people is None or trace.order is None else tokens_of(trace, people)
     labels = [label for label in said if isinstance(label, Scores)]
     if trace.candidate is None or not labels:
         return None
@@ -105,15 +107,24 @@ def human_targets(trace: Trace) -> Distribution | None:
 def teacher_targets(trace: Trace, *, decides: bool = True, imitate: bool = True) -> Distribution | None:
     """What the teacher says of a question, by token: its verdict, where the question decides it, else what it read.
 
-    None where the verdict that it decides is not scored, or has no probabilities of a and b; and for other questions
-    where they are not to be imitated.
+    None where the verdict that it decides is not scored, or has no probabilities of a and b, or of the categories; and
+    for other questions where they are not to be imitated.
     """
+    if decides and trace.category is not None and set(trace.meanings.values()) <= set(trace.distribution or {}):
+        return _of_categories(trace)
     if not (decides and trace.order is not None and set(trace.meanings.values()) <= set(WINNERS)):
         return _score_levels(trace) if not imitate else dict(trace.probabilities)
     shares = trace.distribution or {}
     if {"a", "b"} <= set(shares) <= set(WINNERS) and sum(shares.values()) > LEAST:
         return tokens_of(trace, shares)
     return None
+
+
+def _of_categories(trace: Trace) -> Distribution | None:
+    """The verdict's probabilities of the categories that tokens name; None where they have none."""
+    shares = {token: (trace.distribution or {})[word] for token, word in trace.meanings.items()}
+    total = sum(shares.values())
+    return {token: share / total for token, share in shares.items()} if total > LEAST else None
 
 
 def _score_levels(trace: Trace) -> Distribution | None:
@@ -172,9 +183,21 @@ def _chosen(
     return teacher, "teacher" if teacher is not None else "without targets"
 
 
-def _place(trace: Trace) -> tuple[str, str, str | None, int | None]:
-    """A question with another one at its place does not decide the verdict alone."""
+def _place(trace: Trace) -> Place:
     return trace.case_id, trace.task, trace.order, trace.candidate
+
+
+def _deciding(traces: Iterable[Trace]) -> set[Place]:
+    """The places of questions that decide the verdict alone: of one question, or of one with its options in several
+    orders."""
+    options_at: dict[Place, list[tuple[str, ...]]] = defaultdict(list)
+    for trace in traces:
+        options_at[_place(trace)].append(tuple(trace.meanings.values()))
+    return {
+        place
+        for place, options in options_at.items()
+        if len(set(map(frozenset, options))) == 1 and len(set(options)) == len(options)
+    }
 
 
 def _on_levels(label: Scores, candidate: int, meanings: Mapping[str, str]) -> Distribution | None:

@@ -12,6 +12,7 @@ from pydantic import Field
 from ..data import Case, Judged, Verdict
 from ..data.case import Label, Letter, Record
 from ..data.verdict import Order, Probability
+from ..judging.category_question import categories_of_letters
 from ..judging.judge import Judge, present
 from ..judging.recorded_calls import RecordedCall, recording
 from .row import ChatMessage, TrainingRow, most_probable
@@ -156,10 +157,17 @@ def _trace(call: RecordedCall, case: Case, of_case: Mapping[str, Any]) -> Trace:
         shown={name: value for name, value in call.shown.items() if isinstance(value, str)},
         question=call.question,
         probabilities=probabilities,
-        meanings=dict(call.meanings),
+        meanings=_meanings(call, case),
         order=("ab" if places[0] == 0 else "ba") if pair else None,
         candidate=places[0] if len(places) == 1 else None,
     )
+
+
+def _meanings(call: RecordedCall, case: Case) -> dict[str, str]:
+    """What each token says; of letters for categories, the categories."""
+    listed = call.inputs.get("categories")
+    named = categories_of_letters(str(listed), case.categories) if listed and case.categories else {}
+    return named if call.meanings and set(named) == set(call.meanings) else dict(call.meanings)
 
 
 def _candidates_shown(call: RecordedCall, case: Case) -> list[int]:

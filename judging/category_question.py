@@ -21,6 +21,7 @@ from .delimiters import Shown, constant, defuse
 from .judge import PresentedCase, orders, present
 from .question import Answer, Question
 
+STOP = ". "  # between a letter and its category
 Shares = tuple[dict[str, float], float | None]  # of the categories; the least probability mass on the letters
 
 
@@ -58,13 +59,29 @@ def _asked(question: Question, shown: PresentedCase, names: Sequence[str], reado
     letters = string.ascii_uppercase[: len(names)]
     inputs = one_response(shown) | {
         "aspect": shown.aspect,
-        "categories": constant("\n".join(f"{a}. {_line(name)}" for a, name in zip(letters, names, strict=True))),
+        "categories": constant("\n".join(f"{a}{STOP}{_line(name)}" for a, name in zip(letters, names, strict=True))),
     }
     fitted: Any = fitting(question.ask.signature, tuple(inputs))
     form = with_letters(fitted, letters)
     answer: Answer = question(readout=readout, signature=form, **inputs)
     shares = answer.shares("category")
     return dict(zip(names, (shares[letter] for letter in letters), strict=True)), answer.mass_read
+
+
+def categories_of_letters(listed: str, categories: Sequence[str]) -> dict[str, str]:
+    """The category that each letter stood for.
+
+    Args:
+        listed: the input `categories` of a question.
+        categories: of the case.
+
+    Example:
+        >>> categories_of_letters("A. fail\\nB. pass", ("pass", "fail"))
+        {'A': 'fail', 'B': 'pass'}
+    """
+    names = {_line(name): name for name in categories}
+    lines = (line.partition(STOP) for line in listed.splitlines())
+    return {letter: names[name] for letter, _, name in lines if name in names}
 
 
 def _line(name: str) -> str:

@@ -7,7 +7,7 @@ written when the judge has been tested, so that until then the next session cont
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -22,6 +22,7 @@ AGAIN = "Delete the file, and the step runs again."
 RESTORE = "Restore the file from a copy, or give another --out and keep this folder: its evidence/ holds the verdicts."
 FORMAT = 2  # of the files in a compilation's folder; another one is refused
 IDENTITY, SPENT = "compile.json", "spent.json"
+VERDICTS = "evidence/*/verdicts.jsonl"
 GROUPS, SPLIT, CERTIFIABLE, CERTIFICATE = "groups", "split", "certifiable", "certificate"  # steps
 Work = Literal["compilation", "distillation"]
 VERBS: dict[Work, str] = {"compilation": "Compile", "distillation": "Distil"}
@@ -36,17 +37,24 @@ class Checkpoints:
 
     Args:
         folder: is created if it does not exist.
-        identity: of the compilation. The folder of another one is refused, unless that one ended before any verdict, as
+        identity: of the compilation. The folder of another one is refused, unless that one ended before any result, as
             without a key: then it is replaced.
         file: takes the identity.
         work: what the folder holds.
+        results: patterns of files in the folder; a file that is not empty is a result.
 
     Raises:
         RunError: the folder holds another compilation.
     """
 
     def __init__(
-        self, folder: Path, identity: dict[str, Any], *, file: str = IDENTITY, work: Work = "compilation"
+        self,
+        folder: Path,
+        identity: dict[str, Any],
+        *,
+        file: str = IDENTITY,
+        work: Work = "compilation",
+        results: Sequence[str] = (VERDICTS,),
     ) -> None:
         self.folder = folder
         self._provisional: dict[str, dict[str, Any]] = {}
@@ -61,7 +69,8 @@ class Checkpoints:
         if not isinstance(before := content.get("identity"), dict):
             raise RunError(f"{path}: field 'identity' is {shown(before)}. {RESTORE}")
         changed = next(differences(before, identity), None)
-        if changed and not any(verdicts.stat().st_size for verdicts in folder.glob("evidence/*/verdicts.jsonl")):
+        files = (path for pattern in results for path in folder.glob(pattern))
+        if changed and not any(path.stat().st_size for path in files):
             for name in (SPLIT, GROUPS, CERTIFIABLE):
                 (folder / f"{name}.json").unlink(missing_ok=True)
             write_whole(path, _lines({"format": FORMAT, "identity": identity}))

@@ -11,6 +11,7 @@ import pytest
 from quality_server import quality_pairs, quality_server
 
 from dicast.data import Case
+from dicast.data.case import Scores
 from dicast.distillation.distil import Distilled, Distiller
 from dicast.distillation.distil_folder import STUDENT_FILE, read_distillation
 from dicast.distillation.distil_recipe import DistilRecipe
@@ -197,6 +198,46 @@ def test_a_stopped_training_goes_on_and_the_teacher_is_not_asked_again(server: M
     assert later <= 2 * len(parts["test"])  # the store may hold some of them
     assert result.acceptance.outcome == "rejected"
     assert training.calls == 2
+
+
+def test_scores_of_unlabelled_texts_are_learnt_from_the_teacher(server: MockServer, tmp_path: Path) -> None:
+    def texts(n: int, start: int = 0) -> list[Case]:
+        return [
+            Case(id=f"t{number}", query=f"Topic {number}?", candidates=[{"text": f"{number}, quality 5"}])
+            for number in range(start, start + n)
+        ]
+
+    labelled = [case.model_copy(update={"label": Scores(values=(4,), lo=1, hi=5)}) for case in texts(60)]
+    training = ScriptedTraining(server.model_string("student"), stops=1)
+    with pytest.raises(Interrupted):
+        distiller(server, tmp_path, training, cases=labelled, unlabelled=texts(8, start=100)).run()
+    learnt = [row for row in training.rows if row.source == "traces"]
+    assert learnt
+    for row in learnt:  # the teacher reads 3 with .4, 2 and 4 with .3 each: a mean of 3
+        assert row.targets == pytest.approx({"1": 0, "2": 0, "3": 1, "4": 0, "5": 0})
+
+
+@pytest.mark.parametrize("targets", ["both", "labels"])
+def test_lessons_of_another_recipe_are_not_continued(targets: str, server: MockServer, tmp_path: Path) -> None:
+    """A training that was stopped has the teacher's verdicts or lessons, and no evidence of a judge yet."""
+    recipe = RECIPE.model_copy(update={"targets": targets})
+    training = ScriptedTraining(server.model_string("student"), stops=1)
+    with pytest.raises(Interrupted):
+        distiller(server, tmp_path, training, recipe=recipe).run()
+    before = {path: path.read_bytes() for path in (tmp_path / "distil.json", tmp_path / "lessons.json")}
+    with pytest.raises(RunError, match=r"holds a distillation with recipe\.human_weight = 0\.5, now it is 0\.9"):
+        distiller(server, tmp_path, training, recipe=recipe.model_copy(update={"human_weight": 0.9}))
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_the_judge_that_is_given_stays_as_it_is(server: MockServer, tmp_path: Path) -> None:
+    teacher = teacher_of(server)
+    teacher.threshold = 0.8
+    training = ScriptedTraining(server.model_string("student"))
+    made = Distiller(
+        teacher, quality_pairs(60), tmp_path, RECIPE, base=server.model_string("base"), trainer=training
+    )  # fmt: skip
+    assert (teacher.threshold, made.teacher.threshold) == (0.8, None)
 
 
 def test_a_stop_before_the_teacher_has_answered_leaves_a_folder_that_continues(

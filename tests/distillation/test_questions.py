@@ -10,8 +10,10 @@ from dicast.data.case import Winner
 from dicast.distillation.questions import question_rows, questions_of
 from dicast.distillation.student import student_of
 from dicast.distillation.teacher_cases import apportioned, is_of_teacher, teacher_cases
+from dicast.distillation.teacher_scale import teacher_scale
 from dicast.distillation.trace import traced
 from dicast.judging import Panel, build
+from dicast.judging.heads import AspectModel, ScoreHead
 from dicast.optimizers.finetune import answered_by
 from dicast.programs.direct import Direct
 from dicast.testing import ScriptedLM
@@ -74,6 +76,37 @@ def test_scores_of_the_teacher_are_taught_where_their_scale_is_known():
     rows = question_rows(Direct(grading="single"), [PAIR], {"7": judged}, scale=(1, 5)).rows
     assert rows[0].targets == pytest.approx({"1": 0, "2": 0, "3": 0, "4": 0.5, "5": 0.5})
     assert question_rows(Direct(grading="single"), [PAIR], {"7": judged}).rows == ()
+
+
+def test_categories_are_taught_by_people_and_teacher_in_the_order_that_is_shown():
+    case = Case(id="7", query="q", candidates=[{"text": "t"}], categories=("pass", "fail"), label={"category": "fail"})
+    judged = Judged(case_id="7", category="pass", distribution={"pass": 0.7, "fail": 0.3})
+    shown = [trace.meanings for trace in questions_of(Direct(), case)]
+    assert sorted(map(str, shown)) == ["{'A': 'fail', 'B': 'pass'}", "{'A': 'pass', 'B': 'fail'}"]
+
+    def taught(targets, label):
+        rows = question_rows(Direct(), [case.model_copy(update={"label": label})], {"7": judged}, targets).rows
+        by_category = [
+            {means[token]: p for token, p in row.targets.items()} for row, means in zip(rows, shown, strict=True)
+        ]
+        assert by_category[0] == pytest.approx(by_category[1])
+        return by_category[0]
+
+    assert taught("labels", case.label) == {"pass": 0, "fail": 1}
+    assert taught("teacher", None) == pytest.approx({"pass": 0.7, "fail": 0.3})
+    assert taught("both", case.label) == pytest.approx({"pass": 0.35, "fail": 0.65})
+
+
+def test_the_scale_of_a_teacher_is_that_of_its_head_or_of_what_it_read():
+    with dspy.context(lm=ScriptedLM({"token_probabilities": {"4": 0.5, "2": 0.5}})):
+        verdicts = [Direct(grading="single")(PAIR)]
+    judge = Direct(grading="single")
+    assert teacher_scale(judge, verdicts) == (1, 5)
+    assert teacher_scale(judge, []) is None
+    judge.head = ScoreHead(intercept=3, lo=1, hi=10)
+    assert teacher_scale(judge, verdicts) == (1, 10)
+    judge.head = judge.head.model_copy(update={"aspects": {"tone": AspectModel(intercept=0, lo=0, hi=1)}})
+    assert teacher_scale(judge, verdicts) is None
 
 
 def test_the_teacher_votes_in_proportion_and_people_stay():

@@ -128,8 +128,12 @@ def test_a_ranking_is_not_a_list_of_criteria():
     ],
 )
 def test_what_was_sampled_or_stated_is_one_trace_with_the_prompt_for_the_token(readout, answers, share):
-    replies = itertools.cycle(answers)
-    with dspy.context(lm=ScriptedLM(lambda request: next(replies))):
+    replies: dict[str, itertools.cycle[str]] = {}  # by prompt: both orders are asked at once
+
+    def answer(request):
+        return next(replies.setdefault(prompt_text(request), itertools.cycle(answers)))
+
+    with dspy.context(lm=ScriptedLM(answer)):
         judge = build("direct", grading="pairwise", readout=readout, letters=len(answers))
         verdict, traces = traced(judge, PAIR)
     with dspy.context(lm=ScriptedLM({"token_probabilities": {"A": 0.6, "B": 0.4}})):

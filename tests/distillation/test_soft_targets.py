@@ -129,3 +129,15 @@ def test_the_mean_of_the_levels_is_the_score(value):
     targets = human_targets(rated)
     assert sum(int(level) * p for level, p in targets.items()) == pytest.approx(1 + value * 0.4)
     assert sum(targets.values()) == pytest.approx(1)
+
+
+def test_a_question_that_does_not_name_the_categories_is_taught_as_it_was_read():
+    judged = {"category": "pass", "distribution": {"pass": 0.9, "fail": 0.1}, "order": None, "candidate": 0}
+    asked = trace({"Yes": "yes", "No": "no"}, **judged)
+    assert teacher_targets(asked) == {"Yes": 0.5, "No": 0.5}
+    named = trace({"A": "fail", "B": "pass"}, **judged)
+    assert teacher_targets(named) == pytest.approx({"A": 0.1, "B": 0.9})
+    other = named.model_copy(update={"probabilities": {"A": 0.2, "B": 0.8}})
+    assert [row.targets["A"] for row in soft_rows([named, other]).rows] == [0.5, 0.2]  # two criteria
+    turned = trace({"A": "pass", "B": "fail"}, **judged)
+    assert [row.targets["A"] for row in soft_rows([named, turned]).rows] == pytest.approx([0.1, 0.9])
