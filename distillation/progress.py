@@ -18,7 +18,7 @@ class TrainingProgress:
         steps: in the whole training.
         epoch: passes over the rows so far.
         loss: mean over the learnt tokens of the step, in nats.
-        tokens_per_second: read in this call, prompts included.
+        tokens_per_second: read in this call, prompts included, and those tokens whose keys and values are kept.
         seconds_left: at the speed of this call.
     """
 

@@ -31,9 +31,10 @@ from ..optimizers.evidence import Interrupted
 from ..parsing import json_lines, read_object
 from ..paths import private_folder, private_opener
 from .kept_prefixes import KeptPrefixes, OnReading, PartOfPrefixes
+from .progress import OnTrainingProgress, TrainingProgress
 from .row import TrainingRow
 from .tail_marker import tail_marker
-from .tail_settings import OnStep, TailSettings, TailStep, rate_at
+from .tail_settings import TailSettings, rate_at
 from .tail_student import TailStudent
 
 LOWEST = 0.4  # proportion of the depth where adapters begin by default
@@ -66,7 +67,7 @@ def train_tail(
     out: Path,
     settings: TailSettings | None = None,
     *,
-    on_step: OnStep | None = None,
+    on_step: OnTrainingProgress | None = None,
     on_reading: OnReading | None = None,
     stop: threading.Event | None = None,
 ) -> TailTrained:
@@ -145,7 +146,7 @@ class TailTraining:
 
     def train(
         self,
-        on_step: OnStep | None = None,
+        on_step: OnTrainingProgress | None = None,
         on_reading: OnReading | None = None,
         stop: threading.Event | None = None,
     ) -> TailTrained:
@@ -177,7 +178,7 @@ class TailTraining:
             return PartOfPrefixes(every, [number[tuple(prompt.ids)] for prompt in self.prompts])
         return KeptPrefixes(self.network, self.out / "prefixes", self.prompts, len(self.marker), first, self._digest)
 
-    def _steps(self, on_step: OnStep | None, stop: threading.Event | None) -> None:
+    def _steps(self, on_step: OnTrainingProgress | None, stop: threading.Event | None) -> None:
         torch, settings, parameters = self.torch, self.settings, self.student.parameters
         optimizer = torch.optim.AdamW(
             parameters, lr=settings.learning_rate, betas=BETAS, weight_decay=settings.weight_decay
@@ -208,7 +209,7 @@ class TailTraining:
                 self._add_line(line | {"tokens": tokens, "seconds": round(seconds, 3)})
                 if on_step is not None:
                     left = seconds / (done - first) * (self.steps - done)
-                    on_step(TailStep(done, self.steps, done / len(batches), loss, tokens / seconds, left))
+                    on_step(TrainingProgress(done, self.steps, done / len(batches), loss, tokens / seconds, left))
                 ends_epoch = number + 1 == len(batches)
                 if ends_epoch and self.count < len(self.rows):
                     self._add_line({"step": done, "epoch": epoch + 1, **self.evaluate(self._validation_rows)})

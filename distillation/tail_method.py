@@ -10,10 +10,10 @@ from ..engines.torch_models.torch_import import device_name, dtype_name, torch_a
 from ..parsing import json_lines, parse_record_json, read_text
 from .base_model import StudentBase
 from .memory import check_memory
-from .progress import OnTrainingProgress, TrainingProgress
+from .progress import OnTrainingProgress
 from .row import TrainingRow
 from .tail import TailTrained, train_tail
-from .tail_settings import TailSettings, TailStep
+from .tail_settings import TailSettings
 from .training_figures import TrainingFigures
 from .training_recipe import TrainingRecipe
 
@@ -53,16 +53,11 @@ def train_by_tail(
     """The adapter of a prompt's tail; errors as of `tail.train_tail`, and DeclarationError where it does not fit the
     memory."""
 
-    def on_step(step: TailStep) -> None:
-        if on_progress is not None:
-            values = (step.step, step.steps, step.epoch, step.loss, step.tokens_per_second, step.seconds_left)
-            on_progress(TrainingProgress(*values))
-
     lengths = prompt_lengths(base, [*rows, *validation])
     if not (out / "student").is_dir():
         check_memory(recipe, base, longest=max(lengths, default=1))
     settings = tail_settings(recipe, base.config.get_text_config().num_hidden_layers)
-    trained = train_tail(base.name, rows, validation, out, settings, on_step=on_step, stop=stop)
+    trained = train_tail(base.name, rows, validation, out, settings, on_step=on_progress, stop=stop)
     path = out / "figures.json"
     if path.is_file():  # it was trained before
         return trained, parse_record_json(TrainingFigures, read_text(path), str(path))

@@ -1,7 +1,6 @@
-"""How an adapter of prompts' ends is trained, and what a training says of its steps."""
+"""How an adapter of prompts' ends is trained."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -32,29 +31,6 @@ class TailSettings:
     max_gradient: float = 1.0
     seed: int = 0
     save_minutes: float = 2.0
-
-
-@dataclass(frozen=True)
-class TailStep:
-    """A step that was made.
-
-    Attributes:
-        step, steps: from 1, of the whole training.
-        epoch: passes over the rows so far.
-        loss: of the step's rows, in nats.
-        tokens_per_second: of prompts, those tokens included whose keys and values are kept.
-        seconds_left: at the speed of this call.
-    """
-
-    step: int
-    steps: int
-    epoch: float
-    loss: float
-    tokens_per_second: float
-    seconds_left: float
-
-
-OnStep = Callable[[TailStep], None]
 
 
 def rate_at(step: int, steps: int, warm_up: float) -> float:

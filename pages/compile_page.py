@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ..data import Case
 from ..optimizers.compile_folder import Compilation
@@ -32,6 +32,7 @@ from .prompt_diff import Piece, pieces, unified
 from .run_headline import Headline
 from .run_report import RunReport, calibration_error, lead_measure
 from .run_sections import rows_of_tests
+from .section import Section
 from .text_tables import TextTable
 
 NO_TEXTS: Mapping[str, Case] = {}
@@ -50,18 +51,6 @@ class PromptChange:
     @property
     def pieces(self) -> tuple[Piece, ...]:
         return pieces(self.before, self.after)
-
-
-@dataclass
-class Section:
-    """One question of the page with its answer."""
-
-    key: str
-    question: str
-    short: str
-    charts: list[tuple[str, Chart]] = field(default_factory=list)
-    grids: list[TextTable] = field(default_factory=list)
-    words: list[str] = field(default_factory=list)
 
 
 def compilation_html(

@@ -10,7 +10,6 @@ from . import markdown
 from .compile_page import (
     NEW_CASES,
     NEW_LABELS,
-    Section,
     forest_chart,
     markdown_page,
     named_charts,
@@ -32,6 +31,7 @@ from .learnt_tables import weights_grid
 from .run_headline import Headline, PageAnswer, Tone
 from .run_report import calibration_error
 from .run_sections import rows_of_tests
+from .section import Section
 from .text_tables import TextCell, TextRow, TextTable
 
 OUTCOMES: dict[str, tuple[Tone, str]] = {

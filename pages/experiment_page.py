@@ -2,29 +2,16 @@
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from ..data.counting import cases_text, groups_text
 from ..experiments.results import ExperimentResult, ResultLine
 from . import markdown
 from .experiment_table import HEADS, measure_text, printed_text, rows_of, spread_text
 from .html import render
-from .plots.chart import Chart
 from .plots.experiments import charts_of
 from .run_headline import Headline
+from .section import Section
 from .text_tables import TextCell, TextRow, TextTable
-
-
-@dataclass
-class PagePart:
-    """One part of the page."""
-
-    key: str
-    question: str
-    short: str
-    charts: list[tuple[str, Chart]] = field(default_factory=list)
-    grids: list[TextTable] = field(default_factory=list)
-    words: list[str] = field(default_factory=list)
 
 
 def experiment_html(result: ExperimentResult, *, now: str) -> str:
@@ -38,10 +25,10 @@ def experiment_html(result: ExperimentResult, *, now: str) -> str:
     """
     plots = [("", chart) for chart in charts_of(result)]
     parts = [
-        PagePart("figures", "Printed and ours", "Figures", grids=list(_tables(result))),
-        PagePart("plots", "Plots", "Plots", charts=plots),
-        PagePart("differs", "What differs from the paper", "Differences", words=list(result.differs)),
-        PagePart("missing", "What is missing", "Missing", words=list(_missing(result))),
+        Section("figures", "Printed and ours", "Figures", grids=list(_tables(result))),
+        Section("plots", "Plots", "Plots", charts=plots),
+        Section("differs", "What differs from the paper", "Differences", words=list(result.differs)),
+        Section("missing", "What is missing", "Missing", words=list(_missing(result))),
     ]
     return render(
         "experiment.html.j2",
