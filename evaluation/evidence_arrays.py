@@ -127,6 +127,8 @@ def _columns(rows: list[Any], width: int) -> Floats:
 
 
 def _rows(arrays: Ragged, mask: Flags) -> Ragged:
+    if not len(arrays.row):
+        return arrays
     selected = mask[arrays.row]
     place = np.cumsum(mask) - 1  # of a verdict among the selected verdicts
     parts = {field.name: getattr(arrays, field.name)[selected] for field in fields(arrays)}
