@@ -78,14 +78,15 @@ def load_for_training(base: StudentBase, recipe_precision: str, *, attention: st
 
     Raises:
         ModelError: the weights cannot be loaded.
-        DeclarationError: four bits without a GPU or without bitsandbytes.
+        DeclarationError: see `check_machine`.
     """
+    check_machine(base.name, four_bits=four_bits, attention=attention)
     torch, transformers = torch_and_transformers("A training", "train")
     options: dict[str, Any] = {"dtype": getattr(torch, recipe_precision), "use_safetensors": True}
     if attention != "auto":
         options["attn_implementation"] = attention
     if four_bits:
-        options["quantization_config"] = _four_bits(torch, transformers, base.name)
+        options["quantization_config"] = _four_bits(torch, transformers)
     try:
         with quiet(transformers):
             return transformers.AutoModelForCausalLM.from_pretrained(base.folder, **options)
@@ -94,14 +95,32 @@ def load_for_training(base: StudentBase, recipe_precision: str, *, attention: st
         raise ModelError(f"base {base.name!r}: its weights cannot be loaded ({reason}). Is the folder whole?") from None
 
 
-def _four_bits(torch: Any, transformers: Any, name: str) -> Any:
-    """NF4 with doubly quantised constants (QLoRA, arXiv 2305.14314)."""
-    if find_spec("bitsandbytes") is None:
+def check_machine(name: str, *, four_bits: bool, attention: str) -> None:
+    """Do nothing, or refuse what this machine cannot train.
+
+    Args:
+        name: of the base.
+        four_bits: whether its weights are quantised.
+        attention: of a recipe.
+
+    Raises:
+        DeclarationError: four bits without a GPU or without bitsandbytes, or flash_attention_2 without its package.
+    """
+    torch, transformers = torch_and_transformers("A training", "train")
+    if four_bits and find_spec("bitsandbytes") is None:
         raise DeclarationError(
             f"base {name!r}: qlora needs the package bitsandbytes. Run: pip install bitsandbytes; or use lora."
         )
-    if not torch.cuda.is_available():
+    if four_bits and not torch.cuda.is_available():
         raise DeclarationError(f"base {name!r}: qlora needs a GPU. Use lora, or tail on processor cores.")
+    if attention == "flash_attention_2" and not transformers.utils.is_flash_attn_2_available():
+        raise DeclarationError(
+            f"base {name!r}: attention=flash_attention_2 needs a GPU and the package flash-attn. Use attention=auto."
+        )
+
+
+def _four_bits(torch: Any, transformers: Any) -> Any:
+    """NF4 with doubly quantised constants (QLoRA, arXiv 2305.14314)."""
     return transformers.BitsAndBytesConfig(
         load_in_4bit=True,
         bnb_4bit_quant_type="nf4",

@@ -27,6 +27,7 @@ from .student import student_of
 if TYPE_CHECKING:
     from .training_recipe import TrainingRecipe
 
+FEW_STEPS, SMALLEST_BATCH = 30, 8
 COUNTED = 3  # cases that the stand-in is asked about
 ABOUT = "tokens are characters by four, answers have a usual length, and those kept from earlier runs are not deducted"
 
@@ -114,6 +115,8 @@ def estimate_distillation(
         memory = training_memory(training)
         minutes, basis = training_minutes(training, tokens)
         notes.append(basis)
+        rows = round(lessons * judging[1].calls / max(1, judging[1].cases))
+        notes += [note] if (note := few_steps(training, rows)) else []
     return DistilEstimate(
         parts=parts,
         mode=recipe.mode,
@@ -147,6 +150,28 @@ def training_minutes(training: "TrainingRecipe", tokens: int) -> tuple[float | N
     return tokens / speed.tokens / 60, (
         f"minutes of the training: at {speed.tokens:,.0f} tokens/s, measured on this machine ({device}) when "
         f"{training.base} was trained by {training.method}, {speed.day}"
+    )
+
+
+def few_steps(training: "TrainingRecipe", rows: int) -> str:
+    """A note where so many rows make few steps of the optimizer, with a smaller batch that makes more; else empty.
+
+    Example:
+        >>> from .training_recipe import TrainingRecipe
+        >>> few_steps(TrainingRecipe(epochs=3, global_batch=512), 400)
+        'about 2 steps in all, of 512 rows each: --train global_batch=32 makes about 38'
+        >>> few_steps(TrainingRecipe(epochs=3, global_batch=512), 100_000)
+        ''
+    """
+    steps = max(1, round(training.epochs * rows / training.global_batch))
+    batch = training.global_batch
+    while batch > SMALLEST_BATCH and training.epochs * rows / batch < FEW_STEPS:
+        batch //= 2
+    if steps >= FEW_STEPS or batch == training.global_batch:
+        return ""
+    return (
+        f"about {steps:,} {'step' if steps == 1 else 'steps'} in all, of {training.global_batch:,} rows each: --train "
+        f"global_batch={batch} makes about {max(1, round(training.epochs * rows / batch)):,}"
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..engines.torch_models.torch_import import device_name, quiet, torch_and_transformers
 from ..errors import DeclarationError
-from .base_model import StudentBase
+from .base_model import StudentBase, check_machine
 from .student_network import precision_of
 from .tail import AT_ONCE
 from .training_recipe import TrainingRecipe
@@ -172,8 +172,9 @@ def check_memory(
         room: bytes that are free on a device; measured by default.
 
     Raises:
-        DeclarationError: it does not fit; the message says what would.
+        DeclarationError: it does not fit; the message says what would. Or this machine cannot run the method.
     """
+    check_machine(base.name, four_bits=recipe.method == "qlora", attention=recipe.attention)
     shape, precision = shape_of(base), precision_of(recipe)
     needed = estimate(recipe, shape, precision=precision, devices=devices, longest=longest)
     room = free_bytes() if room is None else room

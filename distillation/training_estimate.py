@@ -4,7 +4,7 @@ from pydantic import Field
 
 from ..data.case import Record
 from .base_model import open_base
-from .estimate import training_minutes
+from .estimate import few_steps, training_minutes
 from .memory import check_memory
 from .training_recipe import TrainingRecipe
 from .training_set import TrainingSet
@@ -45,6 +45,7 @@ def estimate_training(training_set: TrainingSet, recipe: TrainingRecipe) -> Trai
     )  # fmt: skip
     tokens = round(sum(len(row.ids) for row in learnt) * recipe.epochs)
     minutes, basis = training_minutes(recipe, tokens)
+    note = few_steps(recipe, len(learnt))
     return TrainingEstimate(
         rows=len(learnt),
         too_long=len(longer),
@@ -53,5 +54,5 @@ def estimate_training(training_set: TrainingSet, recipe: TrainingRecipe) -> Trai
         steps=max(1, round(recipe.epochs * len(learnt) / recipe.global_batch)),
         memory=needed.sentence,
         minutes=minutes,
-        notes=(basis,),
+        notes=(basis, note) if note else (basis,),
     )

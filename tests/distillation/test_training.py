@@ -11,9 +11,12 @@ import pytest
 from tiny_students import label_row, label_rows, row, tiny_recipe, word_rows, write_set
 from tiny_torch import save_model, torch_or_skip
 
+from dicast.distillation import launch
 from dicast.distillation.learnt_tokens import RowTokenizer
 from dicast.distillation.sequences import collator, sequences
-from dicast.distillation.train import train
+from dicast.distillation.train import check_training, train
+from dicast.distillation.training_estimate import estimate_training
+from dicast.distillation.training_set import read_set
 from dicast.engines.torch_models.chat import Chat
 from dicast.errors import DataError, DeclarationError, ModelError, RunError
 from dicast.optimizers.evidence import Interrupted
@@ -124,7 +127,9 @@ def test_a_student_that_is_stopped_continues_with_the_same_losses(base, tmp_path
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from dicast.distillation.train import train
+from dicast.distillation.train import check_training, train
+from dicast.distillation.training_estimate import estimate_training
+from dicast.distillation.training_set import read_set
 from dicast.distillation.training_folder import TrainingFolder
 from dicast.distillation.training_recipe import read_recipe
 
@@ -201,6 +206,26 @@ def test_what_cannot_be_trained_is_said_before_anything_is(base, tmp_path, spoil
     with pytest.raises(error, match=message):
         train(recipe, write_set(tmp_path / "set", label_rows(4)), tmp_path / "out")
     assert not (tmp_path / "out" / "student").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"method": "qlora"}, "qlora needs"),
+        ({"attention": "flash_attention_2"}, "needs a GPU and the package flash-attn"),
+    ],
+)
+def test_what_this_machine_lacks_is_said_before_lessons_are_made(base, tmp_path, changes, message, capsys):
+    """Before a teacher is asked, in a dry run of one process and of several."""
+    recipe = tiny_recipe(base, **changes)
+    folder = write_set(tmp_path / "set", label_rows(4))
+    for check in (lambda: check_training(recipe), lambda: estimate_training(read_set(folder), recipe)):
+        with pytest.raises(DeclarationError, match=message):
+            check()
+    (tmp_path / "recipe.yaml").write_text(recipe.model_dump_json())
+    arguments = ["--recipe", tmp_path / "recipe.yaml", "--set", folder, "--out", tmp_path / "out", "--dry-run"]
+    assert launch.main(list(map(str, arguments))) == 3
+    assert message in capsys.readouterr().err
 
 
 def test_a_base_without_a_template_is_refused_unless_the_recipe_has_one(tmp_path):
