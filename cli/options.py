@@ -234,7 +234,7 @@ judge_options = together(
     ),
     set_option(
         "Any other parameter of the judge; also temperature, top_p, max_tokens and seed of written answers, of all "
-        "roles or of one, as in judgment.temperature=0.8."
+        "roles or of one, as in judgment.temperature=0.8; of a member of a panel, members[1].temperature=0.8."
     ),
     click.option(
         "--learn",
@@ -248,7 +248,7 @@ judge_options = together(
         multiple=True,
         metavar="LM",
         shell_complete=completion.lms,
-        help="A member of a panel of this judge; give it more than once.",
+        help="A member of a panel of this judge, perhaps as in LM,temperature=0.8; give it more than once.",
     ),
     click.option(
         "--samples", type=click.IntRange(1, 100), default=1, help="Judge each case this often; a panel as well."

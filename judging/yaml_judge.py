@@ -196,8 +196,10 @@ def is_declared(judge: object) -> TypeGuard[DeclaredJudge]:
 
 
 def as_declared(judge: DeclaredJudge) -> dict[str, Any]:
-    """What a YAML file of this judge would say."""
-    fields = judge.declaration.model_dump(mode="json", exclude_none=True)
+    """What a YAML file of this judge would say; decoding that was taken back is not in it."""
+    decoding = {name for stage in judge.stages() for name in stage.decoding.values}
+    declared = judge.declaration.model_dump(mode="json", exclude_none=True)
+    fields = {name: value for name, value in declared.items() if name not in DECODING or name in decoding}
     return fields | ({"scale": "{}..{}".format(*fields["scale"])} if fields.get("scale") else {})
 
 

@@ -12,6 +12,7 @@ from ..engines.batch import read_verdicts
 from ..engines.models import Roles
 from ..errors import DeclarationError, ModelError
 from ..judging import Judge, LearningJudge, Panel, build
+from ..judging.composite import Composite
 from ..judging.judge_file import fingerprint
 from ..judging.judge_file_upgrade import present_settings
 from ..judging.judge_record import JudgeRecord, default_record, to_record
@@ -27,7 +28,8 @@ class JudgeSpec:
         name: a program of `dicast list`, a .yaml file, or a .judge.json file.
         lm: `provider/model` of all stages, or `role=provider/model,...`; None keeps those of a judge file, else takes
             DSPy's configured LM, else the default local model.
-        settings: structural parameters by name.
+        settings: structural parameters by name, and how answers are written; of one member of a panel as in
+            {"members[1].temperature": 0.9}.
         learn: a labelled run that the judge learns from before it judges; or a file of labelled cases of people, to
             whom the run fits weights (`PersonLabels`).
         panel: the LM of each member of a panel of this judge; () for no panel.
@@ -72,12 +74,19 @@ class JudgeSpec:
         if self.panel and self.lm:
             raise DeclarationError("judge: --lm and --panel both name models. Give each member's with --panel.")
         if not self.is_panel:
-            return self._member(self.lm)
-        members = [self._member(lm) for lm in self.panel or (self.lm,)]
-        return Panel(members, samples=self.samples, pool=self.pool)
+            return self._member(self.lm, self.settings)
+        of_panel = self._of_members()
+        of_each = {name: value for name, value in self.settings.items() if name not in of_panel}
+        members = [self._member(lm, of_each) for lm in self.panel or (self.lm,)]
+        return Panel(members, samples=self.samples, pool=self.pool).set(**of_panel)
 
-    def _member(self, lm: str | None) -> Judge:
-        judge = build(self.name, **self.settings)
+    def _of_members(self) -> dict[str, Any]:
+        """The settings of single members; none where each member is a panel or a cascade, whose members they mean."""
+        named = {name: value for name, value in self.settings.items() if name.startswith("members[")}
+        return {} if named and isinstance(build(self.name), Composite) else named
+
+    def _member(self, lm: str | None, settings: Mapping[str, Any]) -> Judge:
+        judge = build(self.name, **settings)
         if self.learn is not None and self.learn.is_file():
             check_learns_people(judge, self.learn)
         elif self.learn is not None:
