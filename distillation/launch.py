@@ -10,7 +10,7 @@ import sys
 from importlib.resources import files
 from pathlib import Path
 
-from ..errors import DicastError
+from ..errors import DeclarationError, DicastError
 from .base_model import open_base
 from .memory import check_memory
 from .progress import TrainingProgress
@@ -35,11 +35,15 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error("give --recipe, --set and --out")
     is_main = os.environ.get("RANK", "0") == "0"
     try:
-        recipe = read_recipe(options.recipe)
+        recipe, processes = read_recipe(options.recipe), os.environ.get("WORLD_SIZE", "1")
+        if recipe.method == "tail" and processes != "1":
+            raise DeclarationError(
+                f"{options.recipe}: the method tail trains in one process, and there are {processes}. Use "
+                "--num_processes 1, or method lora."
+            )
         if options.dry_run:
             needed = check_memory(recipe, open_base(recipe.base, recipe.template), devices=shards())
             count = read_set(options.rows).card.train.rows
-            processes = os.environ.get("WORLD_SIZE", "1")
             _say(is_main, f"{count} rows, {recipe.method} of {recipe.base}, {processes} processes: {needed.sentence}")
             return 0
         trained = train(recipe, options.rows, options.out, on_progress=lambda step: _say(is_main, line(step)))

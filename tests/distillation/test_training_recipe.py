@@ -2,6 +2,7 @@
 
 import pytest
 
+from dicast.distillation import launch
 from dicast.distillation.presets import PRESETS, recipe_of
 from dicast.distillation.training_recipe import TrainingRecipe, read_recipe
 from dicast.errors import DeclarationError
@@ -59,3 +60,13 @@ def test_a_recipe_is_read_from_yaml(tmp_path):
     file.write_text("base: local\nrang: 8\n")
     with pytest.raises(DeclarationError, match="recipe.yaml: field 'rang'"):
         read_recipe(file)
+
+
+def test_several_processes_do_not_train_the_tail_in_one_folder(tmp_path, monkeypatch, capsys):
+    file = tmp_path / "recipe.yaml"
+    file.write_text("base: local\nmethod: tail\nepochs: 2\n")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    for more in ([], ["--dry-run"]):
+        assert launch.main(["--recipe", str(file), "--set", "set", "--out", str(tmp_path / "out"), *more]) == 3
+        assert "the method tail trains in one process, and there are 2" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
