@@ -181,6 +181,7 @@ def run_cases(
     """
     folder.drop_retried()
     lenient, finished, of_judge = LenientJudge(judge), 0, folder.judge_digest
+    earlier, stop = len(folder.done), stop or threading.Event()
 
     def line_of(case: Case) -> Judged:
         verdict = lenient(case)
@@ -192,9 +193,7 @@ def run_cases(
             unscored = Verdict(case_id=case.id, status="unscored", reason="internal", detail=problem)
             return Judged.of(case, unscored, **digests)
 
-    judged_cases = stream(
-        line_of, folder.missing(cases), workers=workers, stop=stop or threading.Event(), failed=failure_of
-    )
+    judged_cases = stream(line_of, folder.missing(cases), workers=workers, stop=stop, failed=failure_of)
     with folder.append() as file:
         try:
             for case, judged in judged_cases:
@@ -202,6 +201,7 @@ def run_cases(
                 finished += 1
                 on_verdict(judged)
         except (Infrastructure, Unreadable, Internal):
-            lenient.check(finished)
+            lenient.check(finished, earlier)
             raise
-    lenient.check(finished)
+    if not stop.is_set():
+        lenient.check(finished, earlier)

@@ -46,15 +46,23 @@ class LenientJudge:
             reason = error.reason if isinstance(error, MissingField) else reason
             return Verdict(case_id=case.id, status="unscored", reason=reason, detail=str(error))
 
-    def check(self, finished: int) -> None:
-        """Raise the first DeclarationError if all of the finished cases raised some."""
-        if 0 < finished <= len(self._refused):
-            raise self._refused[0]
+    def check(self, finished: int, earlier: int = 0) -> None:
+        """Raise the first DeclarationError if all of the finished cases raised some.
+
+        Args:
+            finished: cases.
+            earlier: verdicts of an earlier call. Where there are some, cases without a field are no reason to raise.
+        """
+        refused = [error for error in self._refused if not (earlier and isinstance(error, MissingField))]
+        if 0 < finished <= len(refused):
+            raise refused[0]
 
 
 def failure_of(verdict: Verdict) -> Failure | None:
     """How a verdict failed, where that need not be the case's fault."""
     if verdict.reason == "infrastructure":
         return Failure(verdict.detail)
+    if verdict.reason == MissingField.reason:
+        return Failure(verdict.detail, is_server=False, counts=False)
     kind = USELESS.get(verdict.reason or "")
     return Failure(verdict.detail, is_server=False, kind=kind) if kind is not None else None

@@ -16,11 +16,13 @@ class Failure:
         message: one line.
         is_server: the server failed; else the answers were of no use, which can be the case's fault.
         kind: the error that ends a run for it.
+        counts: False where no model was asked, so that nothing is known of it.
     """
 
     message: str
     is_server: bool = True
     kind: type[ExecutionError] = Infrastructure
+    counts: bool = True
 
 
 class StopRule:
@@ -40,6 +42,8 @@ class StopRule:
         """Count the next finished case, which may have failed: why the run must end, "" if it goes on."""
         if failure is None:
             self._any_judged, self._failures, self._of_server = True, 0, 0
+            return ""
+        if not failure.counts:
             return ""
         self._failures += 1
         self._of_server = self._of_server + 1 if failure.is_server else 0

@@ -8,7 +8,7 @@ where there is no certainty or no verdict at all. What the last one is not sure 
 from collections.abc import Sequence
 
 from ..data import Case, Verdict
-from ..errors import DeclarationError
+from ..errors import DeclarationError, MissingField
 from .composite import Composite, findings_of
 from .evidence_reading import measured_of
 from .hparam import HParam
@@ -43,13 +43,18 @@ class Cascade(Composite):
         return self.members[0].lacks(case)  # the others may not be asked
 
     def assess(self, case: Case) -> Verdict:
-        """The deciding member's verdict; else that of the last member, abstained or unscored.
+        """The deciding member's verdict; else that of the last member that was asked, abstained or unscored.
+
+        A later member is not asked of a case that lacks what it reads.
 
         The findings are those of all members that were called; the rationale is that of the verdict returned.
         """
         answers: list[tuple[str, Verdict]] = []
         notes: list[str] = []
         for name, member, threshold in zip(self._names(), self.members, self.thresholds, strict=True):
+            if answers and member.lacks(case):
+                notes.append(f"{name}: {MissingField.reason}")
+                continue
             verdict: Verdict = member(case)
             answers.append((name, verdict))
             notes += verdict.notes

@@ -480,7 +480,9 @@ def test_the_commands_of_the_page_run(installed, command, capsys):
     reviews = [row | {"reviewer": "r", "reviews": [{"text": "t", "comment": "c", "score": 3}]} for row in rows]
     Path("reviews.jsonl").write_text("".join(json.dumps(row) + "\n" for row in reviews))
     with MockServer() as server:
-        assert dicast_run([*shlex.split(command)[1:], "--lm", f"openai/page@{server.url}"]) == 0
+        model = f"openai/page@{server.url}"
+        arguments = shlex.split(re.sub(r"--panel [^\s,]+", f"--panel {model}", command))[1:]
+        assert dicast_run(arguments if "--panel" in arguments else [*arguments, "--lm", model]) == 0
     folder = Path(command.split("--out ")[1].split()[0])
     verdicts = [json.loads(line) for line in (folder / "verdicts.jsonl").read_text().splitlines()]
     assert [verdict["status"] for verdict in verdicts] == ["scored"] * 3

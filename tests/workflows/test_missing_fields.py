@@ -9,7 +9,7 @@ import pytest
 import dicast
 from dicast.cli import run as command
 from dicast.data import Case
-from dicast.errors import DataError, MissingField
+from dicast.errors import DataError, ExecutionError, MissingField
 from dicast.judging import Cascade, Panel, build
 from dicast.testing import MockServer
 from dicast.workflows import missing_fields
@@ -67,6 +67,24 @@ def test_a_reference_that_was_added_is_read_by_a_retry() -> None:
     assert [lines()[name]["winner"] for name in "01"] == ["a", "a"]
 
 
+def test_a_run_that_goes_on_with_cases_without_a_reference_alone_is_complete() -> None:
+    save(True, False, False)
+    judge = ["judge", "--judge", "rouge-l", "--cases", "pairs.jsonl", "--out", "out"]
+    assert command([*judge, "--limit", "1"]) == 0
+    assert command(judge) == 0
+    assert command([*judge, "--retry", "missing_field"]) == 0
+    assert [lines()[name]["reason"] for name in "012"] == [None, "missing_field", "missing_field"]
+
+
+def test_a_server_that_is_down_ends_a_run_in_which_other_cases_lack_a_field() -> None:
+    rows = [row | ({"reviewer": "r", "reviews": [{"text": "t", "comment": "c", "score": 3}]} if n % 2 else {})
+            for n, row in enumerate(save(*[False] * 60))]  # fmt: skip
+    with MockServer(faults={"500": 1.0}) as server:
+        judge = build("perse-pairwise").bind(server.model_string())
+        with pytest.raises(ExecutionError, match="The first 5 cases failed so"):
+            dicast.run(judge, rows, out="out", workers=1)
+
+
 @pytest.mark.parametrize("verb", [["judge", "--judge", "rouge-l"], ["judge", "--judge", "rouge-l", "--dry-run"]])
 def test_where_no_case_has_a_reference_that_is_said_and_nothing_is_left(
     verb: list[str], capsys: pytest.CaptureFixture[str]
@@ -99,6 +117,18 @@ def test_a_cascade_needs_what_its_first_member_reads() -> None:
     metric, longer = build("rouge-l"), build("longer")
     assert Cascade([metric, longer]).lacks(case) == Panel([longer, metric]).lacks(case) == SENTENCE
     assert Cascade([longer, metric]).lacks(case) == ""
+
+
+def test_a_cascade_keeps_what_it_has_where_a_later_member_cannot_judge() -> None:
+    rows = save(True, False)
+    with MockServer(answer=lambda body: '{"better": "A"}') as server:
+        first = build("direct", grading="pairwise", readout="generate").bind(server.model_string())
+        cascade = Cascade([first, build("rouge-l")], thresholds=[2, 0])
+        run = {judged.case_id: judged for judged in dicast.run(cascade, rows)}
+    assert run["0"].status == "scored"
+    usage = run["1"].usage
+    assert (run["1"].status, usage.calls + usage.cached) == ("abstained", 2)
+    assert "rouge-l: missing_field" in run["1"].notes
 
 
 @pytest.mark.parametrize(
