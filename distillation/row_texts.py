@@ -54,18 +54,23 @@ def overlap(rows: Sequence[TrainingRow], against: Mapping[str, Iterable[Case]]) 
     """The rows that hold the request or a candidate of an evaluation case, or nearly so; the same for any order.
 
     A candidate text that answers more than `MOST_QUERIES` requests of its set, such as "yes" or a fixed option, shows
-    nothing; nor does a text under `MIN_BYTES`, unless all of a case's texts are in the row. In a history each earlier
-    text is compared by itself (`history_texts`).
+    nothing; nor does a text under `MIN_BYTES`, unless all of a case's texts are in the row, without others where the
+    case has no request. In a history each earlier text is compared by itself (`history_texts`).
 
     Args:
         against: the evaluation sets by name.
     """
     read = [_RowTexts.of(row) for row in rows]
     leaking, counts = set[int](), Counter[str]()
-    for name, cases in against.items():
+    for name, evaluation in against.items():
+        cases = list(evaluation)
         by_case = [_texts_of_case(case) for case in cases]
         marked = _source_texts(by_case)
-        short = {frozenset(texts) for texts in by_case if not any(map(_is_long, texts))}
+        short = {
+            (frozenset(texts), bool(case.query.strip()))
+            for case, texts in zip(cases, by_case, strict=True)
+            if texts and not any(map(_is_long, texts))
+        }
         compared = _Compared(marked, (text for row in read for text in (*row.long, *row.earlier)), short)
         for number, row in enumerate(read):
             if kind := compared.kind(row):
@@ -96,14 +101,14 @@ class _Compared:
     Args:
         marked: its long texts that show where a row comes from.
         others: the long texts of rows, among which near duplicates are looked for.
-        short: the texts of each case that has no long one.
+        short: the texts of each case that has no long one, and whether a request is among them.
     """
 
-    def __init__(self, marked: set[str], others: Iterable[str], short: set[frozenset[str]]) -> None:
+    def __init__(self, marked: set[str], others: Iterable[str], short: set[tuple[frozenset[str], bool]]) -> None:
         self.marked, self._sorted = marked, sorted(marked)
-        self._short: dict[str, list[frozenset[str]]] = {}
-        for texts in filter(None, short):
-            self._short.setdefault(min(texts), []).append(texts)
+        self._short: dict[str, list[tuple[frozenset[str], bool]]] = {}
+        for texts, has_request in short:
+            self._short.setdefault(min(texts), []).append((texts, has_request))
         self._near = representatives({*marked, *others})
         self._near_marked = {self._near[text] for text in marked}
 
@@ -117,8 +122,8 @@ class _Compared:
             return NEAR
         if self._is_near(row.earlier):
             return NEAR_EARLIER
-        cases = (texts for text in row.texts for texts in self._short.get(text, ()))
-        return WHOLE if any(texts == row.texts or 1 < len(texts & row.texts) == len(texts) for texts in cases) else ""
+        cases = (case for text in row.texts for case in self._short.get(text, ()))
+        return WHOLE if any(case[0] == row.texts or _is_within(*case, row) for case in cases) else ""
 
     def _is_near(self, texts: Iterable[str]) -> bool:
         return any(self._near[text] in self._near_marked for text in texts)
@@ -158,6 +163,11 @@ def _source_texts(by_case: Sequence[Sequence[str]]) -> set[str]:
         for text in {*first, *requests}
         if _is_long(text) and (text in first or len(requests[text]) <= MOST_QUERIES)
     }
+
+
+def _is_within(texts: frozenset[str], has_request: bool, row: _RowTexts) -> bool:
+    """Whether a row shows a request and what answers it, beside other texts."""
+    return has_request and len(texts) > 1 and texts <= row.texts
 
 
 def _is_long(text: str) -> bool:

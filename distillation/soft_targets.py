@@ -27,6 +27,7 @@ Distribution = dict[str, float]
 Place = tuple[str, str, str | None, int | None]  # case, task, order, candidate
 WINNERS = ("a", "b", "tie")
 MIRRORED = frozenset({"worse"})  # outputs that name the worse text
+ROUNDING = 1e-6  # by how much a mean of levels may be outside its scale
 LEAST = 1e-12  # a smaller total is no probability
 
 
@@ -110,9 +111,11 @@ def teacher_targets(trace: Trace, *, decides: bool = True, imitate: bool = True)
     None where the verdict that it decides is not scored, or has no probabilities of a and b, or of the categories; and
     for other questions where they are not to be imitated.
     """
-    if decides and trace.category is not None and set(trace.meanings.values()) <= set(trace.distribution or {}):
+    if not decides:
+        return dict(trace.probabilities) if imitate else None
+    if trace.category is not None and set(trace.meanings.values()) <= set(trace.distribution or {}):
         return _of_categories(trace)
-    if not (decides and trace.order is not None and set(trace.meanings.values()) <= set(WINNERS)):
+    if not (trace.order is not None and set(trace.meanings.values()) <= set(WINNERS)):
         return _score_levels(trace) if not imitate else dict(trace.probabilities)
     shares = trace.distribution or {}
     if {"a", "b"} <= set(shares) <= set(WINNERS) and sum(shares.values()) > LEAST:
@@ -132,7 +135,11 @@ def _score_levels(trace: Trace) -> Distribution | None:
     if trace.candidate is None or trace.scores is None or trace.scale is None:
         return None
     lo, hi = trace.scale
-    return _on_levels(Scores(values=trace.scores, lo=lo, hi=hi), trace.candidate, trace.meanings)
+    on_scale = (min(max(score, lo), hi) for score in trace.scores)
+    values = tuple(
+        near if abs(near - score) < ROUNDING else score for near, score in zip(on_scale, trace.scores, strict=True)
+    )
+    return _on_levels(Scores(values=values, lo=lo, hi=hi), trace.candidate, trace.meanings)
 
 
 def tokens_of(trace: Trace, distribution: Mapping[str, float]) -> Distribution:

@@ -12,6 +12,7 @@ from ..data import Case
 from ..engines.models import Roles
 from ..errors import DeclarationError
 from ..judging import Judge, build
+from ..judging.answer_types import MOST_OPTIONS
 from ..judging.reading_ways import read_by_student
 from ..optimizers.evidence import without_head
 from .distil_recipe import Mode
@@ -26,7 +27,8 @@ def student_of(teacher: Judge, case: Case, mode: Mode, model: str, settings: Map
         settings: parameters of its program.
 
     Raises:
-        DeclarationError: a parameter that the program does not have, or choices in a mode that cannot judge them.
+        DeclarationError: a parameter that the program does not have, or what the mode cannot judge or teach: choices,
+            too many categories, a scale in both directions.
         ModelError: what is no model string.
     """
     if mode == "probe":
@@ -38,6 +40,7 @@ def student_of(teacher: Judge, case: Case, mode: Mode, model: str, settings: Map
         judge.set(**{**read_by_student(judge.settings(), model), **settings})
     else:
         judge = build("direct", **{"readout": "probability", "grading": _grading(case), **settings})
+        _check_scale(judge)
     return judge.bind(Roles.parse(model)) if mode != "probe" else judge
 
 
@@ -47,4 +50,17 @@ def _grading(case: Case) -> str:
             f"distil: case {case.id!r} has {len(case.candidates)} candidates, and mode verdict judges pairs and single "
             "texts. Use --mode chain or --mode probe."
         )
+    if len(case.categories) > MOST_OPTIONS:
+        raise DeclarationError(
+            f"distil: case {case.id!r} has {len(case.categories)} categories, and mode verdict teaches one question of "
+            f"at most {MOST_OPTIONS}. Use --mode chain, or give fewer categories."
+        )
     return "pairwise" if case.is_pair else "single"
+
+
+def _check_scale(judge: Judge) -> None:
+    if judge.hparams()["scale"].value == "both":
+        raise DeclarationError(
+            "distil: scale=both asks two questions about each text, and in mode verdict one question has to give the "
+            "score. Use --set scale=up, or --mode chain."
+        )

@@ -29,11 +29,17 @@ MENTION = re.compile(
     rf"|(?<=[a-z,] )(?P<inside>[AB])\b"  # better than A
     rf"|\b(?P<word>[Ff]irst|[Ss]econd)(?= (?:one\b|{NOUNS}))"
 )
+IS_NAME = r"(?:(?<=[^s] a)|(?! (?!(?:and|or)\b)\w))"  # an a that is no article: "answers a question" has a verb
+FOLLOWING = (  # words before which an A is a text, as it is before a verb
+    r"(?:wrote|made|went|kept|left|got|took|chose|lost|won|came|began|led|met|put|built|found|(?:under)?sto{2}d|felt|meant|fell"
+    r"|agreed|over|for|because|while|since|as|with|without|in|on|by|to|of|at|from|not|which|who|when|if|then)"
+)
 # What is left once the mentions are taken out, and may name a text: an A that is no article, or another name.
 OPEN = re.compile(
-    rf"\b(?:former|latter|B|{NOUNS} (?:#?[12]|[ab])|[Tt]he (?:first|second))\b"
+    rf"\b(?:former|latter|B|{NOUNS} (?:#?[12]|b|a{IS_NAME})|[Tt]he (?:first|second))\b"
     r"|(?<![\w-])A(?![\w-])(?! [\w\"'“])"  # no word follows, as after an article
     r"|(?<![\w-])A (?=(?:can|could|would|should|will|may|might|must|also|only|still|never|just|(?:\w+n['’]t))\b)"
+    rf"|(?<![\w-])A (?={FOLLOWING}\b(?!-))"
     r"|(?<![\w-])A (?=\w*(?:[^\Wsui]s|[^\We]ed|ly)\b)"  # contains, contained, clearly: a verb, or before one
 )
 NO_TEXT = re.compile(r"\b(?:[Vv]itamin|[Hh]epatitis|[Gg]rade|[Pp]lan|[Tt]ype|[Ss]ection|[Pp]art|[Cc]lass) [AB]\b")

@@ -5,13 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dicast.data import Case, Judged
+from dicast.data import Case, Finding, Judged, Verdict
 from dicast.data.case import Winner
 from dicast.distillation.questions import question_rows, questions_of
 from dicast.distillation.student import student_of
 from dicast.distillation.teacher_cases import apportioned, is_of_teacher, teacher_cases
 from dicast.distillation.teacher_scale import teacher_scale
 from dicast.distillation.trace import traced
+from dicast.errors import DeclarationError
 from dicast.judging import Panel, build
 from dicast.judging.heads import AspectModel, ScoreHead
 from dicast.optimizers.finetune import answered_by
@@ -107,6 +108,71 @@ def test_the_scale_of_a_teacher_is_that_of_its_head_or_of_what_it_read():
     assert teacher_scale(judge, verdicts) == (1, 10)
     judge.head = judge.head.model_copy(update={"aspects": {"tone": AspectModel(intercept=0, lo=0, hi=1)}})
     assert teacher_scale(judge, verdicts) is None
+
+
+def read_alone(score, levels, verdict_score=None):
+    finding = Finding(criterion="overall", scores=(score,), levels=levels and (levels,))
+    return Verdict(case_id="7", scores=(score if verdict_score is None else verdict_score,), findings=[finding])
+
+
+SURE, HALF = (0, 0, 0, 0, 1.0), (0, 0.5, 0, 0.5, 0)
+
+
+@pytest.mark.parametrize(
+    "verdicts",
+    [
+        [read_alone(76, SURE), read_alone(37.5, HALF)],  # 0..100 of five levels: one sure reading
+        [read_alone(5, SURE), read_alone(9, SURE)],
+        [read_alone(5, SURE), read_alone(4, None)],
+        [read_alone(5, SURE, 60)],  # people's 0..100
+    ],
+)
+def test_a_scale_on_which_not_every_score_agrees_is_not_known(verdicts):
+    assert teacher_scale(build("direct", grading="single"), verdicts) is None
+    assert teacher_scale(build("direct", grading="single"), [read_alone(3, HALF), read_alone(5 + 1e-9, SURE)]) == (1, 5)
+
+
+def test_the_scale_of_a_panel_is_not_known_where_a_member_has_a_head():
+    panel = Panel([build("direct", grading="single")])
+    assert teacher_scale(panel, [read_alone(3, HALF)]) == (1, 5)
+    panel.members[0].head = ScoreHead(intercept=3, lo=0, hi=100)
+    assert teacher_scale(panel, [read_alone(3, HALF)]) is None
+    panel.score_scale = (1, 5)
+    assert teacher_scale(panel, [read_alone(3, HALF)]) is None
+    panel.head = ScoreHead(intercept=3, lo=0, hi=100)
+    assert teacher_scale(panel, [read_alone(3, HALF)]) == (0, 100)
+
+
+def test_a_scale_of_the_teacher_that_its_scores_are_not_on_is_not_known():
+    teacher = build("direct", grading="single")
+    teacher.score_scale = (0.0, 1.0)
+    assert teacher_scale(teacher, [read_alone(0.5, None)]) == (0, 1)
+    assert teacher_scale(teacher, [read_alone(5, SURE)]) is None
+
+
+def test_a_score_that_rounding_put_outside_its_scale_is_taught():
+    judged = VERDICT.model_copy(update={"scores": (5 + 1e-9, 1 - 1e-9)})
+    rows = question_rows(Direct(grading="single"), [PAIR], {"7": judged}, scale=(1, 5)).rows
+    assert [row.targets["5"] for row in rows] == [1, 0]
+
+
+def test_mode_verdict_refuses_what_one_question_does_not_decide():
+    teacher = build("direct")
+    with pytest.raises(DeclarationError, match="scale=both asks two questions.*--mode chain"):
+        student_of(teacher, PAIR, "verdict", "openai/base", {"scale": "both"})
+    names = tuple(f"topic {number}" for number in range(21))
+    case = Case(id="7", query="q", candidates=[{"text": "t"}], categories=names)
+    with pytest.raises(DeclarationError, match="'7' has 21 categories.*at most 20"):
+        student_of(teacher, case, "verdict", "openai/base", {})
+    student_of(teacher, case.model_copy(update={"categories": names[:20]}), "verdict", "openai/base", {})
+    student_of(teacher, case, "chain", "openai/base", {})
+
+
+def test_the_questions_of_a_turned_scale_are_not_given_the_verdicts_score():
+    judged = VERDICT.model_copy(update={"scores": (4.5, 2.0)})
+    judge = Direct(grading="single", scale="both")
+    assert len(questions_of(judge, PAIR)) == 4
+    assert question_rows(judge, [PAIR], {"7": judged}, scale=(1, 5)).rows == ()
 
 
 def test_the_teacher_votes_in_proportion_and_people_stay():

@@ -77,6 +77,18 @@ def test_fields_letters_and_words_are_exchanged():
         ("Option 2 wins.", None),
         ("Assistant a is better.", None),
         ("Vitamin A is named.", None),
+        ("A made more errors than B.", None),
+        ("A wrote more. B is short.", None),
+        ("A over B.", None),
+        ("A, because B", "B, because A"),
+        ("A because it is longer.", None),
+        ("A fell short while B is fine.", None),
+        ("A by-product is named, B is vague.", "A by-product is named, A is vague."),
+        ("A good answer. B is vague.", "A good answer. A is vague."),
+        ("Response A answers a different question.", "Response B answers a different question."),
+        ("Response a answers it.", None),
+        ("Responses a and b are equal.", None),
+        ("Of the answers a is better, or a, or answers a", None),
     ],
 )
 def test_words_that_name_a_text_are_exchanged_or_refused(text, expected):

@@ -53,6 +53,12 @@ def test_the_texts_of_a_prompt_are_those_in_fences():
         (("2+2?", "4", "5", "a reference"), case("2+2?", "5", "4"), "pandalm: the same short texts"),
         (("2+2?", "4", "7"), case("2+2?", "5", "4"), None),
         (("2+2?", "yes", "7"), Case(id="1", query="", candidates=[{"text": "yes"}]), None),
+        (("2+2?", "yes", "no"), Case(id="1", query="", candidates=[{"text": "yes"}, {"text": "no"}]), None),
+        (
+            ("no", "yes"),
+            Case(id="1", query="", candidates=[{"text": "yes"}, {"text": "no"}]),
+            "pandalm: the same short texts",
+        ),
         (("Explain the rain to a child of ten, with an example.", "x"), case(LONG), None),
     ],
 )
