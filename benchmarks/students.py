@@ -25,18 +25,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from quality import (  # type: ignore[import-not-found]
-    SETS,
-    Recorded,
-    Row,
-    _figure,
-    _row,
-    length_verdict,
-    parts_of,
-    recorded,
-)
 
 import dicast
+from dicast.benchmarks.quality import parts_of
+from dicast.benchmarks.quality_rivals import SETS, Recorded, length_verdict, recorded
+from dicast.benchmarks.quality_table import Row, figure_of, row_of
 from dicast.data import Case, Finding, Verdict
 from dicast.data.split import split
 from dicast.distillation.teacher_cases import teacher_cases
@@ -219,17 +212,17 @@ def without_ties(dealings: Sequence[tuple[Sequence[int], Sequence[Verdict]]], ca
 
 def table(arms: Mapping[str, list[tuple[Sequence[int], Sequence[Verdict]]]], data: Recorded) -> str:
     """Accuracy of three labels, without ties, and differences to `longer` and the teacher, by whole groups."""
-    rows = {name: _row(name, dealings, data.cases, 0) for name, dealings in arms.items()}
+    rows = {name: row_of(name, dealings, data.cases, 0) for name, dealings in arms.items()}
 
     def less(row: Row, other: Row) -> str:
         if row is other:
             return ""
-        figure = _figure(Row("", row.values - other.values, 0.0, 0.0), data)
+        figure = figure_of(Row("", row.values - other.values, 0.0, 0.0), data)
         return f"{figure.value:+.3f} [{figure.low:+.3f}, {figure.high:+.3f}]"
 
     lines = ["| judge | accuracy | without ties | less longer | less the teacher |", "| --- | --- | --- | --- | --- |"]
     for name, row in rows.items():
-        figures = (_figure(row, data), _figure(without_ties(arms[name], data.cases), data))
+        figures = (figure_of(row, data), figure_of(without_ties(arms[name], data.cases), data))
         shown = " | ".join(f"{figure.value:.3f} [{figure.low:.3f}, {figure.high:.3f}]" for figure in figures)
         lines.append(f"| {name} | {shown} | {less(row, rows['longer'])} | {less(row, rows['teacher'])} |")
     return "\n".join(lines) + "\n"
