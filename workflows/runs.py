@@ -247,7 +247,7 @@ async def run_async(*judge_and_cases: Any, **options: Any) -> Run:
 
     The arguments are those of `run`.
     """
-    stop = options.setdefault("stop", threading.Event())
+    stop = options["stop"] = options.get("stop") or threading.Event()
     work = asyncio.ensure_future(asyncio.to_thread(run, *judge_and_cases, **options))
     try:
         return await asyncio.shield(work)

@@ -389,7 +389,8 @@ def test_an_interrupt_keeps_the_cases_in_flight():
     assert len(begun) < len(ROWS)
 
 
-def test_an_async_run_is_awaited_and_a_cancelled_one_keeps_its_verdicts():
+@pytest.mark.parametrize("options", [{}, {"stop": None}])
+def test_an_async_run_is_awaited_and_a_cancelled_one_keeps_its_verdicts(options):
     begun, release = [], threading.Event()
 
     def hold(case):
@@ -397,7 +398,7 @@ def test_an_async_run_is_awaited_and_a_cancelled_one_keeps_its_verdicts():
         release.wait(10)
 
     async def cancelled():
-        task = asyncio.create_task(dicast.run_async(Slow(hold), ROWS, out="out", workers=2))
+        task = asyncio.create_task(dicast.run_async(Slow(hold), ROWS, out="out", workers=2, **options))
         while not begun:
             await asyncio.sleep(0.01)
         task.cancel()
