@@ -100,7 +100,7 @@ def estimate_distillation(
     student = student_of(teacher, labelled[0], recipe.mode, base, recipe.set)
     untrained = student_of(teacher, labelled[0], "verdict", base, {}) if probe else student
     head = sum(parts[name] for name in recipe.head_parts) + parts.get("certify", 0)
-    sample = labelled[:COUNTED]
+    sample = able_cases(teacher, labelled)[:COUNTED]
     judging = [_with_minutes(judging_estimate("teacher", teacher, sample, taught + test), learned or {})]
     judging.append(judging_estimate("student", student, sample, head + test + (lessons if probe else 0)))
     judging.append(judging_estimate("base", untrained, sample, learn + test))
@@ -173,6 +173,11 @@ def few_steps(training: "TrainingRecipe", rows: int) -> str:
         f"about {steps:,} {'step' if steps == 1 else 'steps'} in all, of {training.global_batch:,} rows each: --train "
         f"global_batch={batch} makes about {max(1, round(training.epochs * rows / batch)):,}"
     )
+
+
+def able_cases(judge: Judge, cases: Sequence[Case]) -> list[Case]:
+    """The cases that have what the judge reads; it asks nothing about the others."""
+    return [case for case in cases if not judge.lacks(case)]
 
 
 def judging_estimate(name: str, judge: Judge, sample: Sequence[Case], cases: int) -> JudgingEstimate:

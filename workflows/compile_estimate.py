@@ -6,7 +6,15 @@ from pydantic import Field
 
 from ..data import Case
 from ..data.case import Record
-from ..distillation.estimate import ABOUT, COUNTED, JudgingEstimate, judging_estimate, training_memory, training_minutes
+from ..distillation.estimate import (
+    ABOUT,
+    COUNTED,
+    JudgingEstimate,
+    able_cases,
+    judging_estimate,
+    training_memory,
+    training_minutes,
+)
 from ..distillation.trained_model import base_model_string
 from ..errors import DeclarationError
 from ..judging import Judge
@@ -50,10 +58,10 @@ def estimate_compilation(
         parts = {name: round(share * len(labelled)) for name, share in shares.items()}
     tested = parts.get("test", len(labelled))
     after = parts.get("select", 0) + parts.get("certify", 0) + tested
-    sample = labelled[:COUNTED]
+    sample = able_cases(judge, labelled)[:COUNTED]
     judging = [judging_estimate("judge", judge, sample, sum(parts.values()))]
     if baseline is not None:
-        judging.append(judging_estimate("baseline", baseline, sample, tested))
+        judging.append(judging_estimate("baseline", baseline, able_cases(baseline, labelled)[:COUNTED], tested))
     notes = [ABOUT, *(f"{row.name}: not every call was counted ({row.note})" for row in judging if row.note)]
     searches = [name for name, is_on in _searches(recipe) if is_on]
     if searches:

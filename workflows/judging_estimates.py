@@ -32,15 +32,16 @@ def estimate_run(
 ) -> "JudgingEstimate":
     """Calls, tokens and cost of `dicast.run` with the same arguments; no model is called and nothing is written.
 
-    A few cases are judged by a stand-in that is counted. With `readout=sampled` every question is as many calls as
-    `letters` says. With `auto` a model is read as this machine knows that it can be; where that is not known, there is
-    an estimate of token probabilities, and in it another of sampled answers (`if_sampled`).
+    A few cases are judged by a stand-in that is counted; those without a field that the judge reads are left out. With
+    `readout=sampled` every question is as many calls as `letters` says. With `auto` a model is read as this machine
+    knows that it can be; where that is not known, there is an estimate of token probabilities, and in it another of
+    sampled answers, or of stated distributions if it is known to think (`if_sampled`).
 
     Raises:
         DeclarationError: a judge, model or parameter that does not exist, or cases of memory.
         DataError: no case, or cases that cannot be read.
     """
-    from ..distillation.estimate import COUNTED, JudgingEstimate, judging_estimate
+    from ..distillation.estimate import COUNTED, JudgingEstimate, able_cases, judging_estimate
 
     check_limits(limit, limit_groups)
     check_seed(seed)
@@ -54,8 +55,9 @@ def estimate_run(
     if not drawn:
         raise no_case(filtered, left_out)
     with_fields(built, drawn)
+    able = able_cases(built, drawn)
     if not built.stages():
         return JudgingEstimate(
-            name=built.name, cases=len(drawn), calls=0, prompt_tokens=0, completion_tokens=0, dollars=0.0
+            name=built.name, cases=len(able), calls=0, prompt_tokens=0, completion_tokens=0, dollars=0.0
         )
-    return judging_estimate(built.name, built, drawn[:COUNTED], len(drawn))
+    return judging_estimate(built.name, built, able[:COUNTED], len(able))

@@ -8,7 +8,7 @@ from typing import Literal
 
 from ..data import Case, Rejects, Usage
 from ..data.split import sample
-from ..distillation.estimate import COUNTED, JudgingEstimate, judging_estimate
+from ..distillation.estimate import COUNTED, JudgingEstimate, able_cases, judging_estimate
 from ..distillation.trace_counts import TraceCounts, count_traces
 from ..distillation.traces import TRACES, collect
 from ..engines.jsonl import write_whole
@@ -128,7 +128,8 @@ def collect_traces(
         if not isinstance(filtered, CaseSource):
             raise DeclarationError("dry run: give a file or a set; cases of memory can be counted as they are.")
         drawn = list(sample(filtered.cases(None, left_out), limit, seed, limit_groups=limit_groups))
-        estimate = judging_estimate(teacher.name, teacher, drawn[:COUNTED], len(drawn))
+        able = able_cases(teacher, drawn)
+        estimate = judging_estimate(teacher.name, teacher, able[:COUNTED], len(able))
         return TraceRun(folder, "dry run", estimate=estimate)
     with fresh_folder(folder):
         private_folder(folder)

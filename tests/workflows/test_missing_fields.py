@@ -1,6 +1,7 @@
 """A case without what the judge reads: unscored for that reason, before any call, and not asked again for nothing."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +9,16 @@ import pytest
 
 import dicast
 from dicast.cli import run as command
-from dicast.data import Case
+from dicast.data import Case, read_cases
+from dicast.distillation.distil_recipe import DistilRecipe
+from dicast.distillation.estimate import estimate_distillation
 from dicast.errors import DataError, ExecutionError, MissingField
 from dicast.judging import Cascade, Panel, build
+from dicast.optimizers.recipe import Recipe
 from dicast.testing import MockServer
-from dicast.workflows import missing_fields
+from dicast.workflows import estimate_run, missing_fields
+from dicast.workflows.compile_estimate import estimate_compilation
+from dicast.workflows.trace_collections import collect_traces
 
 SENTENCE = (
     "judge 'rouge-l': case '1' has no reference. Give rows with `reference` or `references`, or use a judge that "
@@ -110,6 +116,32 @@ def test_no_member_of_a_panel_is_asked_of_a_case_that_another_cannot_judge() -> 
         run = dicast.run(Panel([*members, build("rouge-l")]), rows, out="out")
         assert {judged.case_id: judged.reason for judged in run} == {"0": None, "1": "missing_field"}
         assert len(server.requests) == 2  # both orders of the first case
+
+
+@pytest.fixture
+def panel() -> Iterator[Panel]:
+    with MockServer() as server:
+        direct = build("direct", grading="pairwise", readout="generate").bind(server.model_string())
+        yield Panel([direct, build("rouge-l")])
+        assert server.requests == []
+
+
+def test_a_dry_run_counts_the_cases_that_have_what_is_read(panel: Panel) -> None:
+    save(False, False, False, True, True)
+    estimate = estimate_run(panel, "pairs.jsonl")
+    assert (estimate.cases, estimate.calls, estimate.note) == (2, 4, "")  # both orders
+    traces = collect_traces(panel, "pairs.jsonl", dry_run=True).estimate
+    assert traces is not None
+    assert (traces.cases, traces.calls, traces.note) == (2, 4, "")
+
+
+def test_compilations_and_distillations_are_estimated_from_cases_that_have_what_is_read(panel: Panel) -> None:
+    save(*[False] * 3, *[True] * 97)
+    cases = list(read_cases("pairs.jsonl"))
+    of_compilation = estimate_compilation(panel, cases, Recipe(), baseline=panel).judging
+    of_distillation = estimate_distillation(panel, cases, [], DistilRecipe(), "openai/base").judging
+    for row in (*of_compilation, of_distillation[0]):
+        assert (row.calls, row.note) == (2 * row.cases, ""), row.name
 
 
 def test_a_cascade_needs_what_its_first_member_reads() -> None:
