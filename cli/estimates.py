@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from ..workflows.compile_estimate import CompileEstimate
 
 UNKNOWN = "unknown"  # minutes
-SAMPLED = "  if sampled"
+WITHOUT_TOKENS = "  if not"
 
 
 def print_estimate(estimate: "CompileEstimate | DistilEstimate", as_json: bool) -> None:
@@ -26,7 +26,9 @@ def print_estimate(estimate: "CompileEstimate | DistilEstimate", as_json: bool) 
         rows.append([row.name, f"{row.cases:,}", *_counts(row), _minutes(row.minutes), _dollars(row)])
         if row.if_sampled is not None:
             sampled = row.if_sampled
-            rows.append([SAMPLED, f"{row.cases:,}", *_counts(sampled), _minutes(sampled.minutes), _dollars(sampled)])
+            rows.append(
+                [WITHOUT_TOKENS, f"{row.cases:,}", *_counts(sampled), _minutes(sampled.minutes), _dollars(sampled)]
+            )
     heads = ["judge", "cases", "calls", "tokens read", "tokens written", "minutes", "US dollars"]
     render.console.print(render.table(heads, rows))
     parts = ", ".join(f"{name} {n:,}" for name, n in estimate.parts.items())
@@ -48,7 +50,7 @@ def print_judging(estimate: "JudgingEstimate") -> None:
     heads = [estimate.name, "calls", "tokens read", "tokens written", "US dollars"]
     rows = [[f"{estimate.cases:,}", *_counts(estimate), _dollars(estimate)]]
     if estimate.if_sampled is not None:
-        rows.append([SAMPLED, *_counts(estimate.if_sampled), _dollars(estimate.if_sampled)])
+        rows.append([WITHOUT_TOKENS, *_counts(estimate.if_sampled), _dollars(estimate.if_sampled)])
     render.console.print(render.table(heads, rows))
     if unasked := _unasked([estimate]):
         render.say(unasked)
@@ -73,8 +75,8 @@ def _unasked(estimates: "Sequence[JudgingEstimate]") -> str:
     named = " and ".join(filter(None, models)) or "the configured LM"
     advice = f" `dicast check --lm {next(filter(None, models))}` asks." if any(models) else ""
     return (
-        f"whether {named} gives token probabilities is not known on this machine: the first line is if so, 'if "
-        f"sampled' if not.{advice}"
+        f"whether {named} gives token probabilities is not known on this machine: the first line holds if so, 'if not' "
+        f"otherwise.{advice}"
     )
 
 

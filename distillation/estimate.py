@@ -12,7 +12,7 @@ from pydantic import Field
 
 from ..data import Case, Usage
 from ..data.case import Record
-from ..engines.known_reading import KnownWay, known_way
+from ..engines.known_reading import KnownWay, known_way, way_without_tokens
 from ..engines.ledger import Ledger, charge_to
 from ..engines.prices import price_of
 from ..engines.stand_in import StandInLM
@@ -47,7 +47,9 @@ class JudgingEstimate(Record):
         default=(), description="models of which this machine does not know whether they give token probabilities"
     )
     if_sampled: "JudgingEstimate | None" = Field(
-        default=None, description="the same if these give none, and each distribution is read from sampled answers"
+        default=None,
+        description="the same if these give none, and each distribution is read from sampled answers, or as stated by "
+        "a model that is known to think",
     )
 
 
@@ -199,7 +201,8 @@ def asking_estimate(name: str, program: StagedModule, sample: Sequence[Any], cas
     estimate = _asked(name, program, sample, cases, ways)
     if not unasked:
         return estimate
-    sampled = _asked(name, program, sample, cases, {model: way or "sampled" for model, way in ways.items()})
+    others = {model: way or way_without_tokens(model) for model, way in ways.items()}
+    sampled = _asked(name, program, sample, cases, others)
     if sampled == estimate:  # what is asked is written
         return estimate
     return estimate.model_copy(update={"unasked": unasked, "if_sampled": sampled})

@@ -44,6 +44,11 @@ class Card(Record):
         """What may stop it from thinking; None where nothing is left to try."""
         return self.switch or next((name for name in SWITCHES if name not in self.failed_switches), None)
 
+    @property
+    def way_without_tokens(self) -> Literal["sampled", "stated"]:
+        """How distributions are read if token probabilities cannot be: of a model that thinks, as it states them."""
+        return "stated" if self.thinks else "sampled"
+
     def can(self, part: Part) -> str:
         """Whether it takes a part of a request: "yes", "no" or "not asked"."""
         return "no" if part in self.refuses else "yes" if part in self.accepts else "not asked"
@@ -55,8 +60,9 @@ class Card(Record):
         thought = "no"
         if self.thinks:
             thought = "yes; " + ("it cannot be switched off" if self.next_switch is None else "it can be switched off")
+        reads = {"sampled": "no; read from sampled answers", "stated": "no; read as the model states it"}
         return [
-            ("token probabilities", self.can("logprobs")),
+            ("token probabilities", reads[self.way] if self.way else self.can("logprobs")),
             ("JSON schema", self.can("schema")),
             ("limit of an answer", limit + room),
             ("system prompt", self.can("system")),

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from ..errors import DicastError
-from .capabilities import KeptCard
+from .capabilities import Card, KeptCard
 from .model_string import IN_PROCESS, ModelString
 from .models import card_identity
 
@@ -21,12 +21,23 @@ def known_way(model: str) -> KnownWay | None:
     parsed = ModelString.parse(model)
     if parsed.provider in IN_PROCESS:
         return "tokens"
-    try:
-        card = KeptCard.of(card_identity(parsed)).now
-    except DicastError:  # what the run will say
-        return None
+    card = _card(parsed)
     if card.way is not None:
         return card.way
     if "logprobs" in card.refuses:
-        return "stated" if card.thinks else "sampled"
-    return "tokens" if "logprobs" in card.accepts and not (card.thinks and card.next_switch is None) else None
+        return card.way_without_tokens
+    if "logprobs" not in card.accepts:
+        return None
+    return "stated" if card.thinks and card.next_switch is None else "tokens"
+
+
+def way_without_tokens(model: str) -> KnownWay:
+    """The way in which a model is read if it gives no token probabilities, as far as this machine knows it."""
+    return _card(ModelString.parse(model)).way_without_tokens if model else "sampled"
+
+
+def _card(model: ModelString) -> Card:
+    try:
+        return KeptCard.of(card_identity(model)).now
+    except DicastError:  # what the run will say
+        return Card()

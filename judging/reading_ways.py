@@ -117,7 +117,7 @@ def read_in_way(lm: Any, reader: Callable[[Any], Any], ask: Callable[[Any], Resu
             try:
                 return ask(reader(lm))
             except (NoTokenProbabilities, LMUnsupportedFeatureError, Unreadable) as error:
-                if not _is_of_model(error, kept_card.now):
+                if not gives_no_tokens(error, kept_card.now):
                     raise
         way = kept_card.now.way or _decided(lm, kept_card)
         reading.notes[f"{_why(kept_card.now)}, so {_how(way, reading.letters)}"] = None
@@ -138,20 +138,27 @@ def card_of(lm: Any) -> KeptCard:
     return _cards.setdefault(lm, KeptCard())
 
 
-def _is_of_model(error: Exception, card: Card) -> bool:
-    """Whether no token probabilities can be read from the model at all, and not of one reply only."""
+def gives_no_tokens(error: Exception, card: Card) -> bool:
+    """Whether no token probabilities can be read from the model at all, and not of one reply only.
+
+    Args:
+        error: what a question that reads them raised.
+        card: of the model, after that question.
+    """
+    if isinstance(error.__cause__, LMUnsupportedFeatureError):
+        error = error.__cause__
     if isinstance(error, Unreadable):
         return card.thinks and card.next_switch is None
     if isinstance(error, LMUnsupportedFeatureError):
         return getattr(error, "feature", None) == "logprobs"
-    return "logprobs" not in card.accepts
+    return isinstance(error, NoTokenProbabilities) and "logprobs" not in card.accepts
 
 
 def _decided(lm: Any, kept_card: KeptCard) -> Literal["sampled", "stated"]:
     """How a model without token probabilities is read: a short question shows whether it thinks."""
     if not kept_card.now.thinks:
         lm(Request(model=lm.model, messages=(Message.user(SIMPLE),), config=Config(max_tokens=64)))
-    way: Literal["sampled", "stated"] = "stated" if kept_card.now.thinks else "sampled"
+    way = kept_card.now.way_without_tokens
     kept_card.learn(lambda card: card.model_copy(update={"way": way}))
     return way
 

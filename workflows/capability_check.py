@@ -9,6 +9,7 @@ from ..errors import DicastError, ModelError, NoTokenProbabilities, Unreadable
 from ..evaluation.metrics.mass_read import LITTLE
 from ..judging.question import Question
 from ..judging.reading_floor import reading_from
+from ..judging.reading_ways import gives_no_tokens
 from ..judging.stage import Stage
 from ..signatures.direct import Grade, Prefer
 
@@ -40,18 +41,22 @@ def _writes(lm: Any) -> str:
     return f"answers ({answer!r} to 'which is smaller: first 2, second 7')"
 
 
-def _reads(lm: Any) -> tuple[bool, str]:
+def _reads(lm: MeteredLM) -> tuple[bool, str]:
     """Whether letters and levels can be read from the model's token probabilities, and how much of them was read."""
     question = {"readout": "probability", "request": "2 + 2?", "aspect": "correctness"}
     try:
         with dspy.context(lm=lm), reading_from(LITTLE):
             letter = Question(Prefer, "check")(**question, response_a="4", response_b="5")
             level = Question(Grade, "check")(**question, response="4")
-    except Unreadable as error:
-        return False, f"token probabilities are of other tokens: {error}"
-    except (ModelError, NoTokenProbabilities) as error:
-        return True, f"token probabilities no: use --readout auto or generate ({error})"
     except DicastError as error:
+        card = lm.transport.card
+        is_without = gives_no_tokens(error, card.now)
+        if is_without:
+            card.learn(lambda card: card.model_copy(update={"way": card.way_without_tokens}))
+        if isinstance(error, Unreadable):
+            return False, f"token probabilities are of other tokens: {error}"
+        if is_without or isinstance(error, (ModelError, NoTokenProbabilities)):
+            return True, f"token probabilities no: use --readout auto or generate ({error})"
         return False, f"token probabilities cannot be read: {error}"
     masses = [answer.mass_read for answer in (letter, level) if answer.mass_read is not None]
     return True, f"token probabilities yes (mass read {min(masses, default=0):.2f})"

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dicast.cli import run
+from dicast.engines import models
 from dicast.judging import build
 from dicast.judging.judge_file import save
 from dicast.testing import MockServer
@@ -88,19 +89,70 @@ def test_auto_is_counted_both_ways_until_the_model_was_asked_and_then_by_what_it
     assert (after["if_sampled"], after["unasked"]) == (None, [])
 
 
+def unstoppable(exchange: Exchange) -> Reply:
+    """A model that thinks before every answer, whatever is asked of it; its token probabilities are of the thought."""
+    answer = exchange.complete()
+    choice = answer["choices"][0]
+    choice["message"]["content"] = f"<think>A is short.</think>{choice['message']['content']}"
+    if exchange.body.get("logprobs"):
+        thought = {"token": "<think>", "logprob": 0.0}
+        choice["logprobs"] = {"content": [thought | {"top_logprobs": [thought]}]}
+    return Reply(http(json.dumps(answer)))
+
+
+@pytest.mark.parametrize(
+    ("fault", "calls", "said"),
+    [
+        ("no_logprobs", 20, "token probabilities: no; read from sampled answers;"),
+        ("null_logprobs", 20, "token probabilities: no; read from sampled answers;"),
+        ("empty_logprobs", 20, "token probabilities: no; read from sampled answers;"),
+        (Fault("thinks", "", "", unstoppable, usable=True), 2, "thinks first: yes; it cannot be switched off"),
+    ],
+    ids=["no_logprobs", "null_logprobs", "empty_logprobs", "thinks"],
+)
+def test_after_check_the_model_is_counted_as_a_run_reads_it(
+    fault: Any, calls: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    way = "sampled" if calls == 20 else "stated"
+
+    def answer(body: dict[str, Any]) -> str:
+        return '{"smaller": "first"}' if "smaller" in json.dumps(body) else LETTERS[way](body)
+
+    with MockServer(answer=answer, faults={fault: 1.0}) as server:
+        options = ["--readout", "auto", "--set", "grading=pairwise", "--lm", server.model_string()]
+        run(["check", "--lm", server.model_string(), "--json"])
+        items = {item["name"].partition(" ")[0]: item["text"] for item in json.loads(capsys.readouterr().out)}
+        assert said in items["card"]
+        shown = estimate(capsys, *options)
+        assert (shown["calls"], shown["if_sampled"], shown["unasked"]) == (CASES * calls, None, [])
+        models._lms.clear()  # as in another process
+        asked = server.fault_counts.total()
+        assert run(["judge", "--cases", "pairs.jsonl", *options, "--out", "out"]) == 0
+        assert server.fault_counts.total() - asked == CASES * calls
+
+
+def test_a_model_that_is_known_to_think_is_counted_as_it_states_distributions(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lm = "openai/thinker@http://127.0.0.1:9/v1"
+    models.get_lm(lm).transport.card.learn(lambda card: card.model_copy(update={"thinks": True}))
+    shown = estimate(capsys, "--readout", "auto", "--set", "grading=pairwise", "--lm", lm)
+    assert (shown["calls"], shown["if_sampled"]["calls"], shown["unasked"]) == (CASES * 2, CASES * 2, [lm])
+
+
 def test_both_ways_are_two_lines_and_what_finds_out_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     lm = "openai/m@http://127.0.0.1:9/v1"
     command = ["judge", "--cases", "pairs.jsonl", "--set", "grading=pairwise", "--lm", lm, "--dry-run"]
     assert run([*command, "--readout", "auto"]) == 0
     out = capsys.readouterr().out
     first, second = (line.split() for line in out.splitlines()[1:3])
-    assert (first[:2], second[:3]) == (["4", "8"], ["if", "sampled", "80"])
+    assert (first[:2], second[:3]) == (["4", "8"], ["if", "not", "80"])
     assert (
-        f"whether {lm} gives token probabilities is not known on this machine: the first line is if so, 'if sampled' "
-        f"if not. `dicast check --lm {lm}` asks."
+        f"whether {lm} gives token probabilities is not known on this machine: the first line holds if so, 'if not' "
+        f"otherwise. `dicast check --lm {lm}` asks."
     ) in " ".join(out.split())
     assert run([*command, "--readout", "generate", "--set", "reading=auto"]) == 0
-    assert "if sampled" not in capsys.readouterr().out
+    assert "if not" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("readout", ["auto", "probability"])

@@ -27,10 +27,12 @@ import pytest
 import dicast
 from dicast.engines import models
 from dicast.engines.asked_distributions import mark_of, stated_shares
+from dicast.engines.known_reading import known_way
 from dicast.engines.models import get_lm
 from dicast.judging.judge_file import load, save
 from dicast.testing import MockServer
 from dicast.testing.faults import Exchange, Fault, Reply, error_text, http
+from dicast.workflows.capability_check import asked_anew
 
 Body = dict[str, Any]
 THOUGHT = 700  # tokens
@@ -53,6 +55,8 @@ def written(body: Body) -> str:
     prompt = json.dumps(body)
     if "in percent" in prompt:
         return '{"A": 20, "B": 70, "C": 10}'
+    if "smaller" in prompt:
+        return '{"smaller": "first"}'
     return '{"better": "B"}' if "Answer with JSON" in prompt else "B"
 
 
@@ -185,6 +189,13 @@ def test_every_model_is_judged_with_whole_coverage_and_the_verdict_says_how_it_w
     distribution = run[0].findings[0].distribution
     assert distribution
     assert min(distribution.values()) > 0
+
+
+def test_after_check_a_dry_run_knows_how_every_model_is_read(model: tuple[str, str]):
+    text, note = model
+    asked_anew(get_lm(text, cache=False))
+    way = "sampled" if "sampled" in note else "stated" if note else "tokens"
+    assert known_way(text) == way
 
 
 def test_every_model_writes_a_verdict(model: tuple[str, str]):
