@@ -49,7 +49,7 @@ from .judge_memory import judge_memory
 from .measured_cost import measure_cost
 from .questions import question_rows
 from .row import TrainingRow
-from .student import student_of
+from .student import base_of, student_of
 from .teacher_cases import teacher_cases
 from .teacher_scale import teacher_scale
 from .trace_rows import rows_of_traces
@@ -335,13 +335,9 @@ class Distiller:
 
     def _bases(self) -> dict[str, Judge]:
         """The model that the student begins as, as a judge: as it comes, and with a head on the same labels."""
-        case = self.cases[0]
-        if self.recipe.mode == "probe" and len(case.candidates) > 2:
+        base = base_of(self.teacher, self.cases[0], self.recipe.mode, self.base, self.recipe.set)
+        if base is None:
             return {}
-        if self.recipe.mode == "probe":
-            base = student_of(self.teacher, case, "verdict", self.base, {})
-        else:
-            base = self._student(self.base)
         learn = [*self.parts["train"], *self.parts["select"]]
         evidence = self.evidence.of(base, learn, "learn")
         try:

@@ -22,7 +22,7 @@ from ..judging.module_base import StagedModule
 from ..optimizers.evidence import without_head
 from .distil_recipe import DistilRecipe, Mode
 from .known_speeds import seconds_a_call, training_speed
-from .student import student_of
+from .student import base_of, student_of
 
 if TYPE_CHECKING:
     from .training_recipe import TrainingRecipe
@@ -100,12 +100,13 @@ def estimate_distillation(
     lessons = (0 if probe else parts["train"]) + (0 if recipe.targets == "labels" else len(unlabelled))
     taught = 0 if recipe.targets == "labels" else lessons
     student = student_of(teacher, labelled[0], recipe.mode, base, recipe.set)
-    untrained = student_of(teacher, labelled[0], "verdict", base, {}) if probe else student
+    untrained = base_of(teacher, labelled[0], recipe.mode, base, recipe.set)
     head = sum(parts[name] for name in recipe.head_parts) + parts.get("certify", 0)
     sample = able_cases(teacher, labelled)[:COUNTED]
     judging = [_with_minutes(judging_estimate("teacher", teacher, sample, taught + test), learned or {})]
     judging.append(judging_estimate("student", student, sample, head + test + (lessons if probe else 0)))
-    judging.append(judging_estimate("base", untrained, sample, learn + test))
+    if untrained is not None:
+        judging.append(judging_estimate("base", untrained, sample, learn + test))
     notes = [ABOUT, *(f"{row.name}: not every call was counted ({row.note})" for row in judging if row.note)]
     if judging[0].minutes is not None:
         notes.append("minutes of the teacher: at the pace of the calls of its compilation")

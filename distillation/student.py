@@ -44,18 +44,35 @@ def student_of(teacher: Judge, case: Case, mode: Mode, model: str, settings: Map
     return judge.bind(Roles.parse(model)) if mode != "probe" else judge
 
 
+def base_of(teacher: Judge, case: Case, mode: Mode, model: str, settings: Mapping[str, Any]) -> Judge | None:
+    """The student's base as a judge, as it is before training; of a probe, as mode verdict asks it.
+
+    None where the student is a probe and mode verdict does not judge such cases. Arguments and errors as `student_of`.
+    """
+    if mode != "probe":
+        return student_of(teacher, case, mode, model, settings)
+    return None if _too_many(case) else student_of(teacher, case, "verdict", model, {})
+
+
 def _grading(case: Case) -> str:
+    if problem := _too_many(case):
+        raise DeclarationError(f"distil: {problem}")
+    return "pairwise" if case.is_pair else "single"
+
+
+def _too_many(case: Case) -> str:
+    """Why mode verdict does not judge the case; "" if it does."""
     if len(case.candidates) > 2:
-        raise DeclarationError(
-            f"distil: case {case.id!r} has {len(case.candidates)} candidates, and mode verdict judges pairs and single "
+        return (
+            f"case {case.id!r} has {len(case.candidates)} candidates, and mode verdict judges pairs and single "
             "texts. Use --mode chain or --mode probe."
         )
     if len(case.categories) > MOST_OPTIONS:
-        raise DeclarationError(
-            f"distil: case {case.id!r} has {len(case.categories)} categories, and mode verdict teaches one question of "
+        return (
+            f"case {case.id!r} has {len(case.categories)} categories, and mode verdict teaches one question of "
             f"at most {MOST_OPTIONS}. Use --mode chain, or give fewer categories."
         )
-    return "pairwise" if case.is_pair else "single"
+    return ""
 
 
 def _check_scale(judge: Judge) -> None:

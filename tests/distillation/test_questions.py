@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 
 from dicast.data import Case, Finding, Judged, Verdict
 from dicast.data.case import Winner
+from dicast.distillation.distil_recipe import DistilRecipe
+from dicast.distillation.estimate import estimate_distillation
 from dicast.distillation.questions import question_rows, questions_of
-from dicast.distillation.student import student_of
+from dicast.distillation.student import base_of, student_of
 from dicast.distillation.teacher_cases import apportioned, is_of_teacher, teacher_cases
 from dicast.distillation.teacher_scale import teacher_scale
 from dicast.distillation.trace import traced
@@ -166,6 +168,17 @@ def test_mode_verdict_refuses_what_one_question_does_not_decide():
         student_of(teacher, case, "verdict", "openai/base", {})
     student_of(teacher, case.model_copy(update={"categories": names[:20]}), "verdict", "openai/base", {})
     student_of(teacher, case, "chain", "openai/base", {})
+
+
+def test_a_probe_of_cases_that_mode_verdict_refuses_has_no_base_beside_it():
+    teacher = build("direct")
+    choice = Case(id="7", query="q", candidates=[{"text": letter} for letter in "xyz"])
+    assert base_of(teacher, choice, "probe", "openai/base", {}) is None
+    assert base_of(teacher, PAIR, "probe", "openai/base", {}).name == "direct"
+    recipe = DistilRecipe(mode="probe", targets="labels")
+    cases = [choice.model_copy(update={"id": str(n), "label": {"index": 0}}) for n in range(60)]
+    estimate = estimate_distillation(teacher, cases, (), recipe, "openai/base")
+    assert [row.name for row in estimate.judging] == ["teacher", "student"]
 
 
 def test_the_questions_of_a_turned_scale_are_not_given_the_verdicts_score():
