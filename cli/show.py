@@ -13,6 +13,7 @@ from . import options
 
 if TYPE_CHECKING:
     from ..judging.judge_summary import FileSummary, JudgeSummary, StageChange
+    from ..optimizers.claims import Claim
 
 LONGEST = 400  # characters of a demo's field on a terminal; --json has all of them
 STYLES = {"+": "green", "-": "red", "@": "dim"}
@@ -191,6 +192,10 @@ def _short_form(name: str, value: Any) -> Any:
         from ..optimizers.head.worth import EvidenceWorth
 
         return {worth.name: worth.sentence.partition(": ")[2] for worth in map(EvidenceWorth.model_validate, value)}
+    if name == "claims" and isinstance(value, list):
+        from ..optimizers.claims import Claim
+
+        return {claim.of: _claim_text(claim) for claim in map(Claim.model_validate, value)}
     if name == "looks" and isinstance(value, list):
         from ..optimizers.looks import read_looks
 
@@ -201,6 +206,16 @@ def _short_form(name: str, value: Any) -> Any:
         count = count_of(value)
         return value[:12] if count is None else f"digests of {cases_text(count)}"
     return value
+
+
+def _claim_text(claim: "Claim") -> str:
+    """Whether something improved, from what to what, with its adjusted p-value, or why it was not tested."""
+    from ..optimizers.claims import measured
+
+    if claim.test is None or claim.test.p_looks is None:
+        return ": ".join(filter(None, [claim.state, claim.reason]))
+    before, after, p = map(_value_text, (claim.before, claim.after, claim.test.p_looks))
+    return f"{claim.state}, {measured(claim)} {before} -> {after}, p = {p} (adjusted)"
 
 
 def _aspect_row(row: Mapping[str, Any]) -> dict[str, Any]:

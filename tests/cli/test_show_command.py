@@ -137,6 +137,18 @@ def test_show_prints_the_interval_of_the_test_and_a_dash_for_what_is_unknown(her
     assert "None" not in out
 
 
+def test_show_says_of_each_claim_whether_it_improved(here, capsys):
+    difference = {"name": "accuracy", "value": 0.5, "low": 0.3, "high": 0.7, "n": 29, "description": "a difference"}
+    test = {"name": "accuracy", "difference": difference, "p": 0.0001, "p_holm": 0.0002, "p_looks": 0.0002}
+    verdicts = {"of": "verdicts", "state": "improved", "greater_is_better": True, "before": 0.5, "after": 1.0}
+    cost = {"of": "cost", "state": "unchanged", "greater_is_better": False, "reason": "the same calls"}
+    save(build("longer"), "claims.judge.json", training={"claims": [verdicts | {"test": test}, cost]})
+    assert run(["show", "claims.judge.json"]) == 0
+    out = capsys.readouterr().out
+    assert "      verdicts: improved, accuracy 0.5 -> 1, p = 0.0002 (adjusted)\n" in out
+    assert "      cost: unchanged: the same calls\n" in out
+
+
 def test_show_of_a_judge_that_learnt_nothing_says_so(here, capsys):
     save(build("fennec"), "plain.judge.json")
     assert run(["show", "plain.judge.json"]) == 0

@@ -72,11 +72,11 @@ def test_where_there_are_no_others_they_are_measured_and_the_page_says_it(judged
 
 def test_the_terminal_says_it_in_judge_and_in_evaluate(judged: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows_of([*OLD, *NEW])))
-    assert command(["judge", "--judge", "leaning.judge.json", "--cases", "rows.jsonl", "--out", "told"]) == 0
+    assert command(["judge", "--judge", "leaning.judge.json", "--cases", "rows.jsonl", "--out", "all"]) == 0
     words = " ".join(capsys.readouterr().err.split())
     assert "has learned from 60 of these 100 cases" in words
     assert "so dicast evaluate and report leave them out" in words
-    assert command(["evaluate", "told"]) == 0
+    assert command(["evaluate", "all"]) == 0
     assert "60 of 100 labelled cases are left out" in " ".join(capsys.readouterr().out.split())
 
 
